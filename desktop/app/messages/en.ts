@@ -525,7 +525,6 @@ const LOG = {
   'request.notSentYet': 'This request has not been sent to your server yet.',
   'request.notYet': 'Your server has not responded yet.',
   'request.brokeOff': 'The response was cut off.',
-  'request.notRead': 'The request could not be loaded.',
   'request.timeBrokeOff': 'cut off',
   'request.soFar': 'so far',
   'request.phase.waiting': 'relay {took}',

@@ -15,7 +15,14 @@ import { Panes } from './screens/panes.tsx';
 import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
 import './style/main.css';
-import { callOf, type Shell, ShellContext, UndoContext, UnfoldedContext } from './view/context.ts';
+import {
+  callOf,
+  type Shell,
+  ShellContext,
+  UndoContext,
+  UnfoldedContext,
+  WindowContext,
+} from './view/context.ts';
 import { Mark } from './view/icons.tsx';
 import { focusedId, useEscape, useReturnedFocus } from './view/keyboard.ts';
 import { Notice } from './view/kit.tsx';
@@ -123,19 +130,23 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
         // Another language repeats all announcements.
         <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
           {snapshot.session.state === 'signed-in' ? (
-            <UnfoldedContext.Provider value={unfolded}>
-              <Panes
-                snapshot={snapshot}
-                session={snapshot.session}
-                trail={trail}
-                setTrail={setTrail}
-                search={search}
-                setSearch={setSearch}
-                logViews={logViews}
-                draft={draft}
-                setDraft={setDraft}
-              />
-            </UnfoldedContext.Provider>
+            <WindowContext.Provider
+              value={{
+                snapshot,
+                session: snapshot.session,
+                trail,
+                setTrail,
+                search,
+                setSearch,
+                logViews,
+                draft,
+                setDraft,
+              }}
+            >
+              <UnfoldedContext.Provider value={unfolded}>
+                <Panes />
+              </UnfoldedContext.Provider>
+            </WindowContext.Provider>
           ) : (
             <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
           )}

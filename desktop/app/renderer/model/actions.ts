@@ -53,11 +53,11 @@ export interface WindowAction {
   readonly names?: string;
   /** keys that do the same; `Mod` is Control, or Command on macOS */
   readonly keys?: string | undefined;
-  /** windows that have it; by default all: not that of a command, which has no account and opens no tunnels; only the installed app */
+  /** which windows have it, by default all: `app` excludes the window of a command, `desktop` also browsers */
   readonly only?: 'app' | 'desktop';
-  /** whether each tunnel or project has such an action, which is shown only to users who type */
+  /** whether each tunnel or project has such an action; the palette shows these once the user types */
   readonly isOneOfMany?: boolean;
-  /** whether it opens a dialog, for which the palette makes room */
+  /** whether it opens a dialog: the palette closes first */
   readonly isDialog?: boolean;
   /** An action without a promise moves the user to another place. */
   readonly run: (acts: Acts) => void | Promise<Done>;

@@ -11,9 +11,14 @@ interface AddressParts {
   readonly after: string;
 }
 
+/** An address without its scheme. */
+export function withoutScheme(url: string): string {
+  return url.replace(/^https?:\/\//, '');
+}
+
 /** Splits `https://shop-demo.tunnels.example.com` around its slug. The scheme and a trailing slash are left out. */
 export function addressParts(url: string, slug: string): AddressParts {
-  const shown = url.replace(/^https?:\/\//, '').replace(/\/$/, '');
+  const shown = withoutScheme(url).replace(/\/$/, '');
   if (shown.startsWith(`${slug}.`)) return { before: '', slug, after: shown.slice(slug.length) };
   const path = `/t/${slug}`;
   if (shown.endsWith(path)) return { before: shown.slice(0, -slug.length), slug, after: '' };

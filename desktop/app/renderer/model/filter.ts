@@ -15,23 +15,32 @@ export function filterTunnels(
   typed: string,
   now: number,
 ): readonly TunnelView[] {
-  const words = wordsOf(typed);
-  if (words.length === 0) return tunnels;
-  return tunnels.filter((tunnel) => {
+  return filtered(tunnels, typed, (tunnel) => {
     const { url, framework } = tunnel;
-    return matchesAll(`${url} ${leadsTo(tunnel)} ${framework ?? ''} ${tunnelState(tunnel, now).word}`, words);
+    return `${url} ${leadsTo(tunnel)} ${framework ?? ''} ${tunnelState(tunnel, now).word}`;
+  });
+}
+
+/** Tunnels that this app does not serve, whose address, port, state or owner contains every typed word, in the same order. */
+export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string): readonly OtherTunnelView[] {
+  return filtered(tunnels, typed, (tunnel) => {
+    const { word, where } = otherState(tunnel);
+    return `${tunnel.url} ${tunnel.localPort} ${word} ${where} ${tunnel.createdBy ?? ''}`;
+  });
+}
+
+function filtered<T>(all: readonly T[], typed: string, wordsIn: (one: T) => string): readonly T[] {
+  const words = wordsOf(typed);
+  if (words.length === 0) return all;
+  return all.filter((one) => {
+    const text = wordsIn(one).toLowerCase();
+    return words.every((word) => text.includes(word));
   });
 }
 
 /** The typed words in lower case. */
 export function wordsOf(typed: string): readonly string[] {
   return typed.toLowerCase().split(/\s+/).filter(Boolean);
-}
-
-/** Whether a text contains every one of {@link wordsOf}, in any case. */
-function matchesAll(text: string, words: readonly string[]): boolean {
-  const lower = text.toLowerCase();
-  return words.every((word) => lower.includes(word));
 }
 
 /* Searches the requests of a log by words. */
@@ -143,14 +152,4 @@ export function threads(requests: readonly RequestSummary[]): readonly RequestSu
   return requests
     .filter((request) => rootOf(request) === request)
     .flatMap((root) => [root, ...(repetitions.get(root) ?? [])]);
-}
-
-/** Tunnels that this app does not serve, whose address, port, state or owner contains every typed word, in the same order. */
-export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string): readonly OtherTunnelView[] {
-  const words = wordsOf(typed);
-  if (words.length === 0) return tunnels;
-  return tunnels.filter((tunnel) => {
-    const { word, where } = otherState(tunnel);
-    return matchesAll(`${tunnel.url} ${tunnel.localPort} ${word} ${where} ${tunnel.createdBy ?? ''}`, words);
-  });
 }

@@ -5,14 +5,13 @@ import type { ProjectTunnelView, ProjectView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import type { Bridge } from '../bridge.ts';
 import { isOffered, rulesWords, statusWord } from '../model/tunnel-state.ts';
-import { useAction, useShell } from '../view/context.ts';
+import { useAction } from '../view/context.ts';
 import { rich } from '../view/controls.tsx';
 import { Icon } from '../view/icons.tsx';
 import { Button, Choice, Dialog, Failure } from '../view/kit.tsx';
 
 /** Asks which tunnels of a project to start: Enter and Esc start none. */
 export function ProjectDialog({ project }: { project: ProjectView }): JSX.Element {
-  const { say } = useShell();
   const start = useAction();
   const dismiss = useAction();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
@@ -29,10 +28,10 @@ export function ProjectDialog({ project }: { project: ProjectView }): JSX.Elemen
   const { tunnels } = project;
   const chosen = tunnels.filter((tunnel) => isOffered(tunnel) && !left.has(tunnel.label));
   const run = async (): Promise<void> => {
-    const answer = await start.run('project:start', { id, labels: chosen.map(({ label }) => label) });
-    if (!answer.ok) return;
-    const { started, failed } = answer.value;
-    say(failed > 0 ? t('project.someFailed', { failed }) : t('project.allStarted', { count: started }));
+    const labels = chosen.map(({ label }) => label);
+    await start.run('project:start', { id, labels }, ({ started, failed }) =>
+      failed > 0 ? t('project.someFailed', { failed }) : t('project.allStarted', { count: started }),
+    );
   };
   const toggle = (label: string): void => {
     const now = new Set(left);
@@ -118,7 +117,6 @@ function ProjectTunnel({
 
 /** Asks whether to share a dropped folder, to prevent mistakes: Enter and Esc share nothing. */
 export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
-  const { say } = useShell();
   const share = useAction();
   const dismiss = useAction();
   const open = useAction();
@@ -131,10 +129,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
       </Dialog>
     );
   const { name, isProject } = drop;
-  const publish = async (): Promise<void> => {
-    const answer = await share.run('folder:share', { id });
-    if (answer.ok) say(t('drop.shared', { name }));
-  };
+  const publish = () => share.run('folder:share', { id }, t('drop.shared', { name }));
   return (
     <Dialog
       title={rich('drop.question', { name })}

@@ -1,28 +1,12 @@
 import type { JSX } from 'preact';
-import {
-  type Dispatch,
-  type StateUpdater,
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../client/inspector/records.ts';
-import {
-  PANE_WIDTH_MAX,
-  type SessionView,
-  type Settings,
-  type Snapshot,
-  type UndoView,
-} from '../../ipc/snapshot.ts';
+import { PANE_WIDTH_MAX, type Settings, type UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import type { FormDraft } from '../model/create-form.ts';
-import { beside, currentPlace, homeAt, type Route, type Trail } from '../model/route.ts';
+import { beside, currentPlace, homeAt, type Route } from '../model/route.ts';
 import { isLive } from '../model/tunnel-state.ts';
-import { PaneContext, ShellContext, UndoContext, useShell, WrapContext } from '../view/context.ts';
+import { PaneContext, ShellContext, UndoContext, useShell, useWindow, WrapContext } from '../view/context.ts';
 import { useKey, useMedia } from '../view/keyboard.ts';
-import type { LogViews } from '../view/use-snapshot.ts';
 import { LogScreen } from './log/log-screen.tsx';
 import { requestOfRow } from './log/request-list.tsx';
 import { RequestScreen } from './log/request-screen.tsx';
@@ -36,25 +20,12 @@ const WIDE = '(width >= 720px)';
 const WIDEST = '(width >= 1100px)';
 const NO_UNDOS: readonly UndoView[] = [];
 
-interface PanesProps {
-  snapshot: Snapshot;
-  session: Extract<SessionView, { state: 'signed-in' }>;
-  trail: Trail;
-  setTrail: Dispatch<StateUpdater<Trail>>;
-  /** the text in the search of the tunnels */
-  search: string;
-  setSearch: (search: string) => void;
-  logViews: LogViews;
-  draft: FormDraft;
-  setDraft: (draft: FormDraft) => void;
-}
-
 /**
  * The signed-in window: one screen; in a wide window the tunnels and the opened screen; in a wider one also a log. Each
  * screen has the same place in the tree at every width, so that resizing the window loses nothing that is under way.
  */
-export function Panes(props: PanesProps): JSX.Element {
-  const { snapshot, session, trail, search, setSearch, draft, setDraft } = props;
+export function Panes(): JSX.Element {
+  const { snapshot, trail } = useWindow();
   const isWide = useMedia(WIDE);
   const isWidest = useMedia(WIDEST);
   const [paused, setPaused] = useState<PausedLog>();
@@ -77,12 +48,6 @@ export function Panes(props: PanesProps): JSX.Element {
       {/* The undo notice is shown once, on the left. */}
       <UndoContext.Provider value={isWide || isHome ? undos : NO_UNDOS}>
         <TunnelsScreen
-          snapshot={snapshot}
-          session={session}
-          search={search}
-          setSearch={setSearch}
-          draft={draft}
-          setDraft={setDraft}
           isPane={isWide}
           isHidden={!isWide && !isHome}
           divider={isWide && <Divider of="list" label={t('panes.widthOfTunnels')} widths={widths} />}
@@ -91,7 +56,6 @@ export function Panes(props: PanesProps): JSX.Element {
       <UndoContext.Provider value={isWide ? NO_UNDOS : undos}>
         {hasLog && (
           <Log
-            {...props}
             key={logKey}
             tunnelKey={logKey}
             isBeside={isWidest}
@@ -101,7 +65,7 @@ export function Panes(props: PanesProps): JSX.Element {
             setPaused={setPaused}
           />
         )}
-        {hasOpened && <Opened {...props} />}
+        {hasOpened && <Opened />}
         {isWide && !hasLog && !hasOpened && (
           <main class="screen centred">
             <p class="dim">{t('panes.openRequests')}</p>
@@ -113,46 +77,30 @@ export function Panes(props: PanesProps): JSX.Element {
 }
 
 /** The last opened screen, unless it is a log. */
-function Opened({ snapshot, session, trail }: PanesProps): JSX.Element {
+function Opened(): JSX.Element {
+  const { snapshot, trail } = useWindow();
   const { isBeside } = currentPlace(trail);
   const pane = useMemo(() => ({ isMain: true, takesFocus: !isBeside, hasBack: true }), [isBeside]);
   return (
     <PaneContext.Provider value={pane}>
       <WrapContext.Provider value={snapshot.settings.wrapsBodies}>
-        <OpenedScreen snapshot={snapshot} session={session} route={currentPlace(trail).route} />
+        <OpenedScreen route={currentPlace(trail).route} />
       </WrapContext.Provider>
     </PaneContext.Provider>
   );
 }
 
-function OpenedScreen({
-  snapshot,
-  session,
-  route,
-}: Pick<PanesProps, 'snapshot' | 'session'> & { route: Route }): JSX.Element | null {
+function OpenedScreen({ route }: { route: Route }): JSX.Element | null {
   switch (route.screen) {
     case 'tunnels':
     case 'log':
       return null;
     case 'request':
-      return (
-        <RequestScreen
-          key={`${route.key} ${route.id}`}
-          tunnelKey={route.key}
-          id={route.id}
-          tunnels={snapshot.tunnels}
-        />
-      );
+      return <RequestScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
     case 'edit':
       return <EditScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
     case 'settings':
-      return (
-        <SettingsScreen
-          settings={snapshot.settings}
-          session={session}
-          isShortcutRefused={snapshot.isShortcutRefused}
-        />
-      );
+      return <SettingsScreen />;
     case 'about':
       return <AboutScreen />;
   }
@@ -160,17 +108,13 @@ function OpenedScreen({
 
 /** The log of a tunnel. Where a request opens beside it, the focus stays in the log. */
 function Log({
-  snapshot: { tunnels },
-  trail,
-  setTrail,
-  logViews,
   tunnelKey,
   isBeside,
   isMain,
   widths,
   paused,
   setPaused,
-}: PanesProps & {
+}: {
   tunnelKey: string;
   /** whether requests open beside it */
   isBeside: boolean;
@@ -179,6 +123,7 @@ function Log({
   paused: PausedLog | undefined;
   setPaused: (paused: PausedLog | undefined) => void;
 }): JSX.Element {
+  const { trail, setTrail } = useWindow();
   const shell = useShell();
   const { route, focus } = currentPlace(trail);
   const isOfHome = route.screen === 'tunnels';
@@ -216,9 +161,6 @@ function Log({
       <ShellContext.Provider value={isBeside ? middle : shell}>
         <ProvidedLog
           tunnelKey={tunnelKey}
-          tunnels={tunnels}
-          view={logViews.viewOf(tunnels.find(({ key }) => key === tunnelKey))}
-          show={(view) => logViews.show(tunnelKey, view)}
           start={opened ?? requestOfRow(tunnelKey, focus)}
           opened={opened}
           // An editor stays open.

@@ -1,20 +1,18 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { KEPT_BODY_CHOICES, type SessionView, type Settings } from '../../ipc/snapshot.ts';
+import { KEPT_BODY_CHOICES, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES, LANGUAGE_NAMES, t } from '../../messages/translate.ts';
 import type { BrowserAbilities } from '../bridge.ts';
 import { capitalised } from '../model/numbers.ts';
 import { openWishes } from '../model/tunnel-state.ts';
-import { useAction, useShell } from '../view/context.ts';
+import { useAction, useShell, useWindow } from '../view/context.ts';
 import { shortcutText } from '../view/controls.tsx';
 import { Mark } from '../view/icons.tsx';
 import { Button, Failed, Failure, Select, type SelectProps } from '../view/kit.tsx';
 import { Screen } from '../view/screen.tsx';
 import { useLoaded } from '../view/use-loaded.ts';
 import { Team } from './team.tsx';
-
-type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
 const KIB = 1024;
 
@@ -23,15 +21,9 @@ function bodySize(bytes: number): string {
 }
 
 /** All settings; each change applies immediately. */
-export function SettingsScreen({
-  settings,
-  session,
-  isShortcutRefused,
-}: {
-  settings: Settings;
-  isShortcutRefused: boolean;
-  session: SignedIn;
-}): JSX.Element {
+export function SettingsScreen(): JSX.Element {
+  const { snapshot, session } = useWindow();
+  const { settings, isShortcutRefused } = snapshot;
   const { bridge, go, isOfCommand } = useShell();
   const { browser } = bridge;
   const action = useAction();

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { InvitationView, KeyKept, SessionView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { hostOf, pastedInvitation, type SignInProblems, signInProblems } from '../model/sign-in.ts';
-import { useAction, useShell } from '../view/context.ts';
+import { useAction } from '../view/context.ts';
 import { rich } from '../view/controls.tsx';
 import { Mark } from '../view/icons.tsx';
 import {
@@ -133,7 +133,6 @@ export function InvitationDialog({
   invitation: InvitationView;
   leaving: string | undefined;
 }): JSX.Element {
-  const { say } = useShell();
   const [keep, setKeep] = useState<KeyKept>();
   const accept = useAction();
   const dismiss = useAction();
@@ -141,10 +140,8 @@ export function InvitationDialog({
   const host = hostOf(relay);
   const keeps = state === 'open' ? invitation.keeps : [];
   const kept = keep ?? keeps[0] ?? 'session';
-  const take = async (): Promise<void> => {
-    const answer = await accept.run('invitation:accept', { id, keep: kept });
-    if (answer.ok) say(t('invitation.signedInTo', { host }));
-  };
+  const take = () =>
+    accept.run('invitation:accept', { id, keep: kept }, t('invitation.signedInTo', { host }));
   return (
     <Dialog
       title={

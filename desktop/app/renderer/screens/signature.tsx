@@ -26,7 +26,7 @@ export function Signature({
   /** whether the tunnel is online */
   canReach: boolean;
 }): JSX.Element | null {
-  const { say, replace } = useShell();
+  const { replace } = useShell();
   const action = useAction();
   const { id, bytesIn } = detail;
   // Checked again as more of the request arrives. Without main, the rest of the screen reports that.
@@ -38,9 +38,8 @@ export function Signature({
   const problem = replayProblem(detail, canReach);
 
   const signAgain = async (): Promise<void> => {
-    const answer = await action.run('signature:replay', { key: tunnelKey, id });
+    const answer = await action.run('signature:replay', { key: tunnelKey, id }, t('signature.sentAgain'));
     if (!answer.ok) return;
-    say(t('signature.sentAgain'));
     const screen = 'request' as const;
     replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, SIGN_ID);
   };
@@ -110,10 +109,8 @@ function Secrets({
     say(t('secrets.set'));
   };
   const forget = async (id: string): Promise<void> => {
-    const answer = await remove.run('signature:remove-secret', { key: tunnelKey, id });
-    if (!answer.ok) return;
-    await onChange();
-    say(t('secrets.removed'));
+    const payload = { key: tunnelKey, id };
+    if ((await remove.run('signature:remove-secret', payload, t('secrets.removed'))).ok) await onChange();
   };
   const change = (text: string): void => {
     setSecret(text);

@@ -12,7 +12,7 @@ import {
   memberName,
 } from '../model/team.ts';
 import { useTime } from '../view/clock.ts';
-import { useAction, useShell } from '../view/context.ts';
+import { useAction } from '../view/context.ts';
 import { CopyButton, rich } from '../view/controls.tsx';
 import { Button, Dialog, Failure, Field, Form, Input, List, Select } from '../view/kit.tsx';
 import { useLoaded } from '../view/use-loaded.ts';
@@ -29,7 +29,6 @@ type Revocable = OpenInvitationView | MemberView;
  * @param isReachable whether the relay can be reached
  */
 export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | null {
-  const { say } = useShell();
   const { value: team, error, reload } = useLoaded('team:show', undefined, { again: isReachable });
   const [made, setMade] = useState<readonly NewInvitationView[]>([]);
   const [asked, setAsked] = useState<Revocable>();
@@ -38,13 +37,11 @@ export function Team({ isReachable }: { isReachable: boolean }): JSX.Element | n
 
   const onMade = (invitation: NewInvitationView): void => {
     setMade((before) => [invitation, ...before]);
-    say(t('team.made', { name: invitation.label }));
     void reload();
   };
   const onRevoked = (of: Revocable): void => {
     setAsked(undefined);
     setMade((before) => before.filter(({ id }) => id !== of.id));
-    say(t('team.revoked', { name: memberName(of) }));
     void reload();
   };
   return (
@@ -133,7 +130,9 @@ function InviteForm({ onMade }: { onMade: (invitation: NewInvitationView) => voi
   const problem = invite.error?.field === 'label' ? invite.error.text : undefined;
   const submit = async (): Promise<void> => {
     if (invite.isBusy) return;
-    const answer = await invite.run('team:invite', { label: label.trim(), ttl });
+    const answer = await invite.run('team:invite', { label: label.trim(), ttl }, (made) =>
+      t('team.made', { name: made.label }),
+    );
     if (!answer.ok) {
       document.getElementById(NAME)?.focus();
       return;
@@ -199,8 +198,7 @@ function RevokeDialog({
   const action = useAction();
   const name = memberName(of);
   const revoke = async (): Promise<void> => {
-    const answer = await action.run('team:revoke', { id: of.id });
-    if (answer.ok) onRevoked();
+    if ((await action.run('team:revoke', { id: of.id }, t('team.revoked', { name }))).ok) onRevoked();
   };
   return (
     <Dialog

@@ -1,12 +1,22 @@
 /** Shared by every part of the window: main and what it is asked, announcements for screen readers, and navigation. */
 import { type ComponentChildren, createContext } from 'preact';
-import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
+import {
+  type Dispatch,
+  type StateUpdater,
+  useCallback,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from 'preact/hooks';
 import type { CallError } from '../../ipc/ipc.ts';
-import type { Settings, UndoView } from '../../ipc/snapshot.ts';
+import type { SessionView, Settings, Snapshot, UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import type { Bridge } from '../bridge.ts';
-import type { Acts, Call, CardPart } from '../model/actions.ts';
-import type { Route } from '../model/route.ts';
+import type { Bridge, Channels } from '../bridge.ts';
+import type { Acts, Call, CardPart, Outcome } from '../model/actions.ts';
+import type { FormDraft } from '../model/create-form.ts';
+import type { Route, Trail } from '../model/route.ts';
+import type { LogViews } from './use-snapshot.ts';
 
 export interface Shell extends Acts {
   readonly bridge: Bridge;
@@ -20,6 +30,29 @@ export interface Shell extends Acts {
   readonly replace: (from: Route, to: Route, focus: string) => void;
   /** to the previous screen */
   readonly back: () => void;
+}
+
+/** What the signed-in window shows. */
+export interface WindowState {
+  readonly snapshot: Snapshot;
+  readonly session: Extract<SessionView, { state: 'signed-in' }>;
+  readonly trail: Trail;
+  readonly setTrail: Dispatch<StateUpdater<Trail>>;
+  /** the text in the search of the tunnels */
+  readonly search: string;
+  readonly setSearch: (search: string) => void;
+  readonly logViews: LogViews;
+  readonly draft: FormDraft;
+  readonly setDraft: (draft: FormDraft) => void;
+}
+
+export const WindowContext = createContext<WindowState | undefined>(undefined);
+
+/** @throws Error outside of the signed-in window */
+export function useWindow(): WindowState {
+  const state = useContext(WindowContext);
+  if (state === undefined) throw new Error('not in the signed-in window');
+  return state;
 }
 
 /** actions that the user can still undo */
@@ -65,16 +98,23 @@ export function callOf(bridge: Bridge): Call {
   };
 }
 
+/** Asks main. @param said announced if it succeeds */
+export type Run = <C extends keyof Channels>(
+  channel: C,
+  payload: Channels[C]['payload'],
+  said?: string | ((value: Channels[C]['result']) => string),
+) => Promise<Outcome<C>>;
+
 export interface Action {
   readonly isBusy: boolean;
   readonly error: CallError | undefined;
-  readonly run: Call;
+  readonly run: Run;
   readonly clear: () => void;
 }
 
 /** Sends the user's requests to main, and keeps the last error. */
 export function useAction(): Action {
-  const { call } = useShell();
+  const { call, say } = useShell();
   const [state, setState] = useState<Pick<Action, 'isBusy' | 'error'>>(IDLE);
   const isMounted = useRef(true);
   useEffect(() => {
@@ -83,14 +123,15 @@ export function useAction(): Action {
       isMounted.current = false;
     };
   }, []);
-  const run = useCallback<Call>(
-    async (channel, payload) => {
+  const run = useCallback<Run>(
+    async (channel, payload, said) => {
       setState({ isBusy: true, error: undefined });
       const answer = await call(channel, payload);
       if (isMounted.current) setState({ isBusy: false, error: answer.ok ? undefined : answer.error });
+      if (answer.ok && said !== undefined) say(typeof said === 'string' ? said : said(answer.value));
       return answer;
     },
-    [call],
+    [call, say],
   );
   const clear = useCallback(() => setState((before) => (before.error === undefined ? before : IDLE)), []);
   return { ...state, run, clear };

@@ -1,10 +1,10 @@
 /** Small components shared by several screens, and texts with markup. */
 import type { ComponentChild, JSX } from 'preact';
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { t, tagged, type TextKey, type TextValues } from '../../messages/translate.ts';
 import type { WindowAction } from '../model/actions.ts';
 import { useAction, useShell } from './context.ts';
-import { Button, Failure, Input } from './kit.tsx';
+import { Button, type ButtonProps, Failure, Input } from './kit.tsx';
 
 /** The kind of thing to copy, which determines the words of messages. */
 export interface CopiedThing extends TextValues {
@@ -20,6 +20,9 @@ export interface CopiedThing extends TextValues {
   readonly name: string;
 }
 
+/** How long a button shows that it has copied. */
+const COPIED_MS = 2000;
+
 /** Copies a text, and confirms that. */
 export function CopyButton({
   what,
@@ -32,23 +35,51 @@ export function CopyButton({
   /** text of the button */
   label?: string;
 }): JSX.Element {
-  const { say } = useShell();
-  const action = useAction();
-  const { isCopied, setCopied } = useCopied();
-  const copy = async (): Promise<void> => {
-    const answer = await action.run('text:copy', { text: text() });
+  const { call, say } = useShell();
+  const copy = async (): Promise<boolean> => {
+    const answer = await call('text:copy', { text: text() });
     say(answer.ok ? t('common.copiedThing', what) : answer.error.text);
-    if (answer.ok) setCopied();
+    return answer.ok;
   };
   return (
-    <Button
+    <Copier
       look="link copy"
-      aria-label={t(isCopied ? 'common.isCopiedThing' : 'common.copyThing', what)}
-      act={copy}
-    >
-      {isCopied ? t('common.copied') : label}
+      names={[t('common.copyThing', what), t('common.isCopiedThing', what)]}
+      words={[label, t('common.copied')]}
+      copy={copy}
+    />
+  );
+}
+
+/** A button that says for a moment that it has copied. Its names for screen readers contain its words (WCAG 2.5.3). */
+export function Copier({
+  names: [name, nameAfter],
+  words: [words, wordsAfter],
+  copy,
+  ...rest
+}: Pick<ButtonProps, 'id' | 'look'> & {
+  names: readonly [before: string, after: string];
+  words: readonly [before: string, after: string];
+  /** @returns whether it succeeded */
+  copy: () => Promise<boolean>;
+}): JSX.Element {
+  const [isCopied, act] = useCopied(copy);
+  return (
+    <Button aria-label={isCopied ? nameAfter : name} act={act} {...rest}>
+      {isCopied ? wordsAfter : words}
     </Button>
   );
+}
+
+/** Whether something was copied a moment ago, and a function that copies it. @param copy returns whether it succeeded */
+export function useCopied(copy: () => Promise<boolean>): readonly [boolean, () => Promise<void>] {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = window.setTimeout(() => setCopied(false), COPIED_MS);
+    return () => window.clearTimeout(timer);
+  }, [isCopied]);
+  return [isCopied, async () => setCopied(await copy())];
 }
 
 /** Characters of a search that are remembered. */
@@ -105,21 +136,6 @@ export function keysText(keys: string): string {
 /** Shows {@link keysText} as key caps. */
 export function Shortcut({ keys }: { keys: string }): JSX.Element {
   return <kbd>{keysText(keys)}</kbd>;
-}
-
-/** How long a button shows that it has copied. */
-const COPIED_MS = 2000;
-
-/** Whether something was copied a moment ago. */
-export function useCopied(): { readonly isCopied: boolean; readonly setCopied: () => void } {
-  const [isCopied, set] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = window.setTimeout(() => set(false), COPIED_MS);
-    return () => window.clearTimeout(timer);
-  }, [isCopied]);
-  const setCopied = useCallback(() => set(true), []);
-  return { isCopied, setCopied };
 }
 
 /** Starts the diagnostics. @param of the failing tunnel; by default the relay alone */

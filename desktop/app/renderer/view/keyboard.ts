@@ -128,6 +128,32 @@ export function useKey(
   });
 }
 
+/**
+ * The row that a key of lists moves to (WAI-ARIA Authoring Practices).
+ *
+ * @param at number of the current row
+ * @param perPage number of rows that fit into view
+ * @returns number of a row, which may be beyond the ends; `undefined` for any other key
+ */
+export function rowAfter(key: string, at: number, count: number, perPage = 1): number | undefined {
+  switch (key) {
+    case 'ArrowDown':
+      return at + 1;
+    case 'ArrowUp':
+      return at - 1;
+    case 'PageDown':
+      return at + perPage;
+    case 'PageUp':
+      return at - perPage;
+    case 'Home':
+      return 0;
+    case 'End':
+      return count - 1;
+    default:
+      return undefined;
+  }
+}
+
 /** Whether the key is typed into a text field. */
 export function isTyping({ target }: KeyboardEvent): boolean {
   return (

@@ -1,4 +1,4 @@
-/** The parts of every screen: buttons, fields, choices, forms, lists and dialogs. What they share is wired here once. */
+/** The parts of every screen: buttons, fields, choices, forms, lists and dialogs. Focus, names and problems are wired once. */
 import {
   type ButtonHTMLAttributes,
   cloneElement,
@@ -288,7 +288,41 @@ export function Choice({
   );
 }
 
-/** Buttons of which one is pressed. A press of that one chooses it again. */
+/** Names with their values, both of which are code. */
+export function Table({
+  rows,
+  caption,
+  beside,
+  ...rest
+}: {
+  rows: readonly (readonly [name: string, value: string])[];
+  caption?: string;
+  /** at the end of a row */
+  beside?: (row: number) => ComponentChildren;
+  'aria-label'?: string;
+}): JSX.Element {
+  return (
+    <table class="table" {...rest}>
+      {caption !== undefined && <caption>{caption}</caption>}
+      <tbody>
+        {rows.map(([name, value], index) => (
+          // Names may repeat, so the position is the key.
+          <tr key={index}>
+            <th scope="row" dir="ltr">
+              {name}
+            </th>
+            <td class="mono" dir="ltr">
+              {value}
+            </td>
+            {beside !== undefined && <td class="fields-copy">{beside(index)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** Buttons, one of which is pressed. Pressing that one chooses it again. */
 export function Toggles<T extends string>({
   label,
   choices,
@@ -317,9 +351,9 @@ export function Toggles<T extends string>({
 }
 
 /**
- * A list whose focused row may disappear: the row that takes its place gets the focus.
+ * A list that keeps the focus when the focused row disappears: the next row gets it.
  *
- * @param after id of the element that gets it if there is none
+ * @param after id of the element that gets it instead of a next row
  */
 export function List({ after, ...rest }: HTMLAttributes<HTMLUListElement> & { after: string }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);

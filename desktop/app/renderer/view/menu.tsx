@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { t } from '../../messages/translate.ts';
-import { useModal } from './keyboard.ts';
+import { rowAfter, useModal } from './keyboard.ts';
 import { Button } from './kit.tsx';
 
 /** A position in the window, in px from its inline start and its top. */
@@ -45,12 +45,12 @@ export function Menu({
   const onKeyDown = (event: KeyboardEvent): void => {
     const buttons = [...(dialog.current?.querySelectorAll('button') ?? [])];
     const at = buttons.findIndex((button) => button === document.activeElement);
-    const to = placeAfter(event.key, at, buttons.length);
+    const to = rowAfter(event.key, at, buttons.length);
     // Keys must not act on the window behind it.
     event.stopPropagation();
     if (event.key === 'Escape' || event.key === 'Tab') close();
     else if (to === undefined) return;
-    else buttons[to]?.focus();
+    else buttons.at(to % buttons.length)?.focus();
     event.preventDefault();
   };
   return (
@@ -80,20 +80,4 @@ export function Menu({
       </div>
     </dialog>
   );
-}
-
-/** @returns `undefined` for a key that does not move */
-function placeAfter(key: string, at: number, count: number): number | undefined {
-  switch (key) {
-    case 'ArrowDown':
-      return (at + 1) % count;
-    case 'ArrowUp':
-      return (at - 1 + count) % count;
-    case 'Home':
-      return 0;
-    case 'End':
-      return count - 1;
-    default:
-      return undefined;
-  }
 }

@@ -61,14 +61,10 @@ export function Screen({
  */
 export function UndoDock(): JSX.Element | null {
   const undos = useContext(UndoContext);
-  const { say } = useShell();
   const action = useAction();
   const list = useRef<HTMLUListElement>(null);
   useKeptFocus(list, () => document.getElementById('port') ?? document.querySelector('h1'));
-  const undo = async ({ id }: UndoView): Promise<void> => {
-    const answer = await action.run('undo:take', { id });
-    if (answer.ok) say(t('undo.undone'));
-  };
+  const undo = ({ id }: UndoView) => action.run('undo:take', { id }, t('undo.undone'));
   const latest = undos.at(-1);
   useKey(
     (event) => latest !== undefined && hasCommand(event) && event.key === 'z' && !isTyping(event),

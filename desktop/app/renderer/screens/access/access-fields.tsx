@@ -12,7 +12,7 @@ import {
   accessWords,
 } from '../../model/access.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
-import { useCopied } from '../../view/controls.tsx';
+import { Copier } from '../../view/controls.tsx';
 import { Icon } from '../../view/icons.tsx';
 import { Button, Failure, Field, Input, Note, TextArea } from '../../view/kit.tsx';
 
@@ -185,22 +185,13 @@ export function AccessRow({
 
 /** Copies an invitation for visitors: a sentence with the address and the password. */
 function CopyShare({ tunnel: { key, slug }, run }: { tunnel: TunnelView; run: Action['run'] }): JSX.Element {
-  const { say } = useShell();
-  const { isCopied, setCopied } = useCopied();
-  const copy = async (): Promise<void> => {
-    const answer = await run('tunnel:copy-share', { key });
-    if (!answer.ok) return;
-    setCopied();
-    say(t('lock.copiedBoth'));
-  };
   return (
-    <Button
+    <Copier
       id={`share-${key}`}
       look="link last"
-      aria-label={t(isCopied ? 'lock.isCopiedBothOf' : 'lock.copyBothOf', { slug })}
-      act={copy}
-    >
-      {t(isCopied ? 'common.copied' : 'lock.copyBoth')}
-    </Button>
+      names={[t('lock.copyBothOf', { slug }), t('lock.isCopiedBothOf', { slug })]}
+      words={[t('lock.copyBoth'), t('common.copied')]}
+      copy={async () => (await run('tunnel:copy-share', { key }, t('lock.copiedBoth'))).ok}
+    />
   );
 }

@@ -16,7 +16,7 @@ import {
 } from '../../model/access.ts';
 import { timeLeftWords } from '../../model/time-left.ts';
 import { useTime } from '../../view/clock.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction } from '../../view/context.ts';
 import { Button, described, Failed, Failure, Form, Input, List, Note } from '../../view/kit.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 import { AccessFields } from './access-fields.tsx';
@@ -30,7 +30,6 @@ export function AccessPanel({
   tunnel: TunnelView;
   onDone: (kind: AccessKind) => void;
 }): JSX.Element {
-  const { say } = useShell();
   const action = useAction();
   const { key, slug, lock } = tunnel;
   const [draft, setDraft] = useState(() => accessDraft(lock));
@@ -58,9 +57,9 @@ export function AccessPanel({
       return undefined;
     }
     if (!isSame) {
-      const answer = await action.run('lock:set', { key, lock: read.lock });
+      const said = t('lock.whoNow', { slug, lock: accessWords(read.lock) });
+      const answer = await action.run('lock:set', { key, lock: read.lock }, said);
       if (!answer.ok) return undefined;
-      say(t('lock.whoNow', { slug, lock: accessWords(read.lock) }));
     }
     return read.lock.kind;
   };
@@ -104,15 +103,13 @@ export function AccessPanel({
 
 /** The approved visitors, with the end of each approval and a button to revoke it. */
 function ApprovedVisitors({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView }): JSX.Element {
-  const { say } = useShell();
   const action = useAction();
   // An approved visitor is no longer waiting.
   const visitors = useLoaded('knock:admitted', { key }, { again: knocks });
   const sendOut = async ({ id, agent }: ApprovedView): Promise<void> => {
-    const answer = await action.run('knock:refuse', { key, id });
-    if (!answer.ok) return;
-    visitors.set((before) => before?.filter((visitor) => visitor.id !== id));
-    say(t('admitted.sentOut', { agent: agentWords(agent) }));
+    const said = t('admitted.sentOut', { agent: agentWords(agent) });
+    if ((await action.run('knock:refuse', { key, id }, said)).ok)
+      visitors.set((before) => before?.filter((visitor) => visitor.id !== id));
   };
 
   return (
@@ -134,7 +131,7 @@ function Visitor({
   onSendOut,
 }: {
   visitor: ApprovedView;
-  onSendOut: () => Promise<void>;
+  onSendOut: () => unknown;
 }): JSX.Element {
   const left = useTime((now) => timeLeftWords(endsAt, now));
   const who = agentWords(agent);
@@ -156,7 +153,6 @@ function Visitor({
 
 /** The tokens of a tunnel: creates them, copies each new one once, shows when they were used, and revokes them. */
 function Tokens({ tunnel: { key, slug, tokens } }: { tunnel: TunnelView }): JSX.Element {
-  const { say } = useShell();
   const action = useAction();
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string>();
@@ -173,19 +169,13 @@ function Tokens({ tunnel: { key, slug, tokens } }: { tunnel: TunnelView }): JSX.
       document.getElementById(nameId)?.focus();
       return;
     }
-    const answer = await action.run('token:create', { key, name: wanted });
-    if (!answer.ok) return;
-    setName('');
-    say(t('tokens.made', { name: wanted }));
+    const said = t('tokens.made', { name: wanted });
+    if ((await action.run('token:create', { key, name: wanted }, said)).ok) setName('');
   };
-  const copy = async ({ name: of }: TokenView): Promise<void> => {
-    const answer = await action.run('token:copy', { key, name: of });
-    if (answer.ok) say(t('tokens.copied', { name: of }));
-  };
-  const revoke = async ({ name: of }: TokenView): Promise<void> => {
-    const answer = await action.run('token:revoke', { key, name: of });
-    if (answer.ok) say(t('tokens.revoked', { name: of }));
-  };
+  const copy = ({ name: of }: TokenView) =>
+    action.run('token:copy', { key, name: of }, t('tokens.copied', { name: of }));
+  const revoke = ({ name: of }: TokenView) =>
+    action.run('token:revoke', { key, name: of }, t('tokens.revoked', { name: of }));
 
   return (
     <div class="stack">
@@ -229,8 +219,8 @@ function TokenRow({
   onRevoke,
 }: {
   token: TokenView;
-  onCopy: () => Promise<void>;
-  onRevoke: () => Promise<void>;
+  onCopy: () => unknown;
+  onRevoke: () => unknown;
 }): JSX.Element {
   const used = useTime((now) => tokenUse(usedAt, now));
   return (

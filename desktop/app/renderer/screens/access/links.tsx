@@ -6,7 +6,7 @@ import type { LinkView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/access.ts';
 import { useTime } from '../../view/clock.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction } from '../../view/context.ts';
 import { Button, Failed, Failure, Form, Input, List, Select } from '../../view/kit.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 
@@ -24,7 +24,6 @@ export function Links({
   /** first makes the tunnel accept links, and returns `undefined` if that failed; without it, the tunnel does already */
   apply: (() => Promise<unknown>) | undefined;
 }): JSX.Element {
-  const { say } = useShell();
   const action = useAction();
   const links = useLoaded('link:list', { key }, { isOn: apply === undefined, keep: withNewer });
   const [note, setNote] = useState('');
@@ -35,18 +34,16 @@ export function Links({
   const make = async (): Promise<void> => {
     if (action.isBusy) return;
     if (apply !== undefined && (await apply()) === undefined) return;
-    const answer = await action.run('link:create', { key, note: note.trim(), ttl });
+    const answer = await action.run('link:create', { key, note: note.trim(), ttl }, t('links.made'));
     if (!answer.ok) return;
     links.set((before = []) => [answer.value, ...before]);
     setCopied(answer.value.id);
     setNote('');
-    say(t('links.made'));
   };
   const revoke = async (link: LinkView): Promise<void> => {
-    const answer = await action.run('link:revoke', { key, id: link.id });
-    if (!answer.ok) return;
-    links.set((before) => before?.filter(({ id }) => id !== link.id));
-    say(t('links.revoked', { link: linkName(link) }));
+    const said = t('links.revoked', { link: linkName(link) });
+    if ((await action.run('link:revoke', { key, id: link.id }, said)).ok)
+      links.set((before) => before?.filter(({ id }) => id !== link.id));
   };
 
   return (

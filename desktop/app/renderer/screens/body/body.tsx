@@ -20,7 +20,7 @@ import { bytesText } from '../../model/numbers.ts';
 import { useShell, WrapContext } from '../../view/context.ts';
 import { keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keyboard.ts';
-import { Button, IconButton, Toggles } from '../../view/kit.tsx';
+import { Button, IconButton, Table, Toggles } from '../../view/kit.tsx';
 import { JsonTree } from './json-tree.tsx';
 import { HtmlPreview, ImagePreview } from './previews.tsx';
 import { TextView } from './text-view.tsx';
@@ -142,20 +142,13 @@ function ShownBody({
 function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
   return (
     <div role="region" aria-label={label}>
-      <table class="table">
-        <caption>{t('body.form')}</caption>
-        <tbody>
-          {form.parts.map(({ name, value, file }, index) => (
-            // Names may repeat, so the position is the key.
-            <tr key={index}>
-              <th scope="row" dir="ltr">
-                {name}
-              </th>
-              <td class="mono">{file === undefined ? value : fileText(file)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        caption={t('body.form')}
+        rows={form.parts.map(({ name, value, file }) => [
+          name,
+          file === undefined ? (value ?? '') : fileText(file),
+        ])}
+      />
       {form.isCut && <p class="hint">{t('body.notShown')}</p>}
     </div>
   );

@@ -2,11 +2,10 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
-import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
 import { countText } from '../../model/numbers.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { SearchField } from '../../view/controls.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
 import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
@@ -19,9 +18,6 @@ import { type Log, useLog } from './use-log.ts';
 /** All recorded requests of one tunnel, newest first. */
 export function LogScreen({
   tunnelKey,
-  tunnels,
-  view,
-  show,
   start,
   opened,
   follow,
@@ -29,10 +25,6 @@ export function LogScreen({
   setPaused: setFrozen,
 }: {
   tunnelKey: string;
-  tunnels: readonly TunnelView[];
-  /** the search and the part that are shown */
-  view: LogView;
-  show: (view: LogView) => void;
   /** number of the request that the user returns to */
   start: number | undefined;
   /** number of the request that is open beside the list */
@@ -43,8 +35,11 @@ export function LogScreen({
   paused: Log['requests'];
   setPaused: (requests: Log['requests']) => void;
 }): JSX.Element {
-  const { say, importTo } = useShell();
-  const tunnel = tunnels.find(({ key }) => key === tunnelKey);
+  const { importTo } = useShell();
+  const { snapshot, logViews } = useWindow();
+  const tunnel = snapshot.tunnels.find(({ key }) => key === tunnelKey);
+  const { part, search } = logViews.viewOf(tunnel);
+  const show = (view: LogView): void => logViews.show(tunnelKey, view);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
   const rowAction = useAction();
@@ -54,7 +49,6 @@ export function LogScreen({
   // Requests to a folder are not written by hand.
   const canWrite = tunnel !== undefined && tunnel.folder === undefined;
   const har = useExport(tunnelKey);
-  const { part, search } = view;
   const all = frozen ?? log.requests;
   const elsewhere = useContentSearch(tunnelKey, search, log.requests);
   const requests = useMemo(() => all && foundRequests(all, search, elsewhere.ids), [all, search, elsewhere]);
@@ -71,10 +65,7 @@ export function LogScreen({
   useFoundWords(search, requests?.length ?? 0);
 
   const onClear = async (): Promise<void> => {
-    const answer = await clear.run('log:clear', { key: tunnelKey });
-    if (!answer.ok) return;
-    setFrozen(undefined);
-    say(t('log.empty'));
+    if ((await clear.run('log:clear', { key: tunnelKey }, t('log.empty'))).ok) setFrozen(undefined);
   };
 
   return (

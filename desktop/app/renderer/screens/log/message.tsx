@@ -8,7 +8,7 @@ import { addressParameters } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import { headersSummary, type MessageKind, outcome } from '../../model/request.ts';
 import { CopyButton } from '../../view/controls.tsx';
-import { Button, FoldMark, Notice, Toggles } from '../../view/kit.tsx';
+import { Button, FoldMark, Notice, Table, Toggles } from '../../view/kit.tsx';
 import { Body } from '../body/body.tsx';
 import { Socket } from './socket.tsx';
 
@@ -127,26 +127,17 @@ function Headers({
 /** The fields of a message as a table, each with a button to copy its value. */
 function Fields({ fields }: Pick<MessageView, 'fields'>): JSX.Element | null {
   if (fields.length === 0) return null;
+  const copy = (index: number): JSX.Element | false => {
+    const [name, value] = fields[index] ?? ['', ''];
+    return value !== '' && <CopyButton what={{ kind: 'header', name }} text={() => utf8Text(value)} />;
+  };
   return (
     // Not a hidden caption, which the browser would take for the first row, and make all columns equal.
-    <table class="table" aria-label={t('bench.headers')}>
-      <tbody>
-        {fields.map(([name, value], index) => (
-          // Fields may repeat, so the position is the key.
-          <tr key={index}>
-            <th scope="row" dir="ltr">
-              {escapeUnprintable(name)}
-            </th>
-            <td class="mono" dir="ltr">
-              {escapeUnprintable(utf8Text(value))}
-            </td>
-            <td class="fields-copy">
-              {value !== '' && <CopyButton what={{ kind: 'header', name }} text={() => utf8Text(value)} />}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      aria-label={t('bench.headers')}
+      rows={fields.map(([name, value]) => [escapeUnprintable(name), escapeUnprintable(utf8Text(value))])}
+      beside={copy}
+    />
   );
 }
 
@@ -156,22 +147,7 @@ function Parameters({ startLine }: { startLine: string }): JSX.Element | null {
   if (shown.length === 0) return null;
   return (
     <>
-      <table class="table">
-        <caption>{t('log.parameters')}</caption>
-        <tbody>
-          {shown.map(([name, value], index) => (
-            // Names may repeat, so the position is the key.
-            <tr key={index}>
-              <th scope="row" dir="ltr">
-                {name}
-              </th>
-              <td class="mono" dir="ltr">
-                {value}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table caption={t('log.parameters')} rows={shown} />
       {more > 0 && <p class="hint">{t('log.andMore', { count: countText(more) })}</p>}
     </>
   );

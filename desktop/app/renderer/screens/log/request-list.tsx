@@ -23,7 +23,7 @@ import {
 } from '../../model/request.ts';
 import { useTime } from '../../view/clock.ts';
 import { type Action, useShell } from '../../view/context.ts';
-import { isLetter, isTyping, useKey } from '../../view/keyboard.ts';
+import { isLetter, isTyping, rowAfter, useKey } from '../../view/keyboard.ts';
 import { Button } from '../../view/kit.tsx';
 import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
 import { drawnRows, scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
@@ -195,29 +195,9 @@ function placeAfter(
 ): number | undefined {
   if (event.ctrlKey || event.metaKey || event.altKey || list === null || !isNear(event, list))
     return undefined;
-  switch (event.key) {
-    case 'ArrowDown':
-      return from + 1;
-    case 'ArrowUp':
-      return from - 1;
-  }
-  if (isTyping(event)) return undefined;
-  switch (event.key) {
-    case 'j':
-      return from + 1;
-    case 'k':
-      return from - 1;
-    case 'PageDown':
-      return from + perPage;
-    case 'PageUp':
-      return from - perPage;
-    case 'Home':
-      return 0;
-    case 'End':
-      return Infinity;
-    default:
-      return undefined;
-  }
+  const key = { j: 'ArrowDown', k: 'ArrowUp' }[event.key] ?? event.key;
+  if (isTyping(event) && !event.key.startsWith('Arrow')) return undefined;
+  return rowAfter(key, from, Infinity, perPage);
 }
 
 /** Controls that use arrow keys themselves keep them. */
@@ -389,7 +369,7 @@ const RowButton = memo(function RowButton({
         <SignatureMark signature={request.signature} />
         {target}
       </span>
-      <span class="status cut">{statusText(request)}</span>
+      <span class={`status cut status-${outcome(request)}`}>{statusText(request)}</span>
       <span class="took">
         {timeText(request)}
         {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}

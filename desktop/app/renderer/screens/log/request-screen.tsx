@@ -3,7 +3,6 @@ import { useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import type { RequestDetail } from '../../../../client/inspector/records.ts';
 import type { DetailView } from '../../../ipc/ipc.ts';
-import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText, clockText } from '../../model/numbers.ts';
 import {
@@ -19,7 +18,7 @@ import {
   timeText,
   visitorWords,
 } from '../../model/request.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { useCopied } from '../../view/controls.tsx';
 import { useKey } from '../../view/keyboard.ts';
 import { Button, Failed, Failure } from '../../view/kit.tsx';
@@ -35,15 +34,8 @@ import { actOfKey, useRequestActs } from './request-list.tsx';
 const PENDING_MS = 1000;
 
 /** One request in full, with its response. */
-export function RequestScreen({
-  tunnelKey,
-  id,
-  tunnels,
-}: {
-  tunnelKey: string;
-  id: number;
-  tunnels: readonly TunnelView[];
-}): JSX.Element {
+export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
+  const { tunnels } = useWindow().snapshot;
   const [reveal, setReveal] = useState(false);
   const loaded = useLoaded('log:detail', { key: tunnelKey, id, reveal }, { keep: keptDetail, laterMs });
   const detail = loaded.error === undefined ? loaded.value : undefined;
@@ -149,7 +141,6 @@ function RequestActions({
 }): JSX.Element {
   const { say, replace } = useShell();
   const action = useAction();
-  const { isCopied, setCopied } = useCopied();
   const har = useExport(tunnelKey);
   const row = useRef<HTMLDivElement>(null);
   const [menu, setMenu] = useState<Spot>();
@@ -160,9 +151,7 @@ function RequestActions({
     hiddenSecrets(detail.request) + (detail.response === undefined ? 0 : hiddenSecrets(detail.response)) > 0;
 
   const acts = useRequestActs(tunnelKey, action.run);
-  const copy = async (): Promise<void> => {
-    if ((await acts.copyCurl(id, reveal)).ok) setCopied();
-  };
+  const [isCopied, copy] = useCopied(async () => (await acts.copyCurl(id, reveal)).ok);
   const again = async (): Promise<void> => {
     if (problem !== undefined) return say(problem);
     if (action.isBusy) return;

@@ -18,6 +18,7 @@ import {
 } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 import { SearchField } from '../../view/controls.tsx';
+import { rowAfter } from '../../view/keyboard.ts';
 import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
 import { drawnRows, useVirtualRows } from '../../view/virtual-rows.ts';
 import { Body } from '../body/body.tsx';
@@ -139,8 +140,9 @@ function MessageList({
         aria-label={t('socket.title')}
         style={{ height: `${messages.length * rows.rowHeight}px` }}
         onKeyDown={(event) => {
-          const next = placeAfterKey(event.key, place ?? drawn[0] ?? 0, messages.length, rows.perPage());
-          const message = next === undefined ? undefined : messages[next];
+          const next = rowAfter(event.key, place ?? drawn[0] ?? 0, messages.length, rows.perPage());
+          const message =
+            next === undefined ? undefined : messages[Math.max(0, Math.min(next, messages.length - 1))];
           if (message === undefined) return;
           event.preventDefault();
           wantsFocus.current = true;
@@ -171,20 +173,6 @@ function MessageList({
       </ul>
     </div>
   );
-}
-
-/** @returns `undefined` for any other key */
-function placeAfterKey(key: string, from: number, count: number, perPage: number): number | undefined {
-  const places: Readonly<Record<string, number>> = {
-    ArrowDown: from + 1,
-    ArrowUp: from - 1,
-    PageDown: from + perPage,
-    PageUp: from - perPage,
-    Home: 0,
-    End: count - 1,
-  };
-  const place = places[key];
-  return place === undefined ? undefined : Math.max(0, Math.min(place, count - 1));
 }
 
 const MessageRow = memo(function MessageRow({

@@ -4,7 +4,6 @@ import { t } from '../../../messages/translate.ts';
 import {
   draftPort,
   EMPTY_DRAFT,
-  type FormContext,
   type FormDraft,
   type FormField,
   type FormProblems,
@@ -15,10 +14,10 @@ import {
   readDraft,
   suggestedPorts,
 } from '../../model/create-form.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { useEscape } from '../../view/keyboard.ts';
 import { Button, described, Failure, Form, Input } from '../../view/kit.tsx';
-import type { FormFieldProps } from './domain-field.tsx';
+import { type FormFieldProps, useFormContext } from './domain-field.tsx';
 import { Options } from './options.tsx';
 
 /** Ids of the controls, in the order in which problems get the focus. */
@@ -43,20 +42,16 @@ const ECHO_MS = 1000;
 
 /** The main action: a port, and Expose. Everything else is among the options. */
 export function CreateBar({
-  context,
-  draft,
-  setDraft,
   isPane,
   isHidden,
 }: {
-  context: FormContext;
-  draft: FormDraft;
-  setDraft: (draft: FormDraft) => void;
   /** whether it is below a list beside another screen */
   isPane: boolean;
   /** whether another screen covers it */
   isHidden: boolean;
 }): JSX.Element {
+  const { draft, setDraft } = useWindow();
+  const context = useFormContext();
   const { say } = useShell();
   const create = useAction();
   const [isOpen, setOpen] = useState(hasOptions(draft));
@@ -125,13 +120,13 @@ export function CreateBar({
   return (
     <footer class="create" role={isPane ? undefined : 'contentinfo'}>
       <Form class="stack s3" aria-label={t('create.newTunnel')} submit={submit}>
-        {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
+        {isOpen && <Options draft={draft} problems={problems} change={change} />}
         {!isField(create.error?.field) && <Failure problem={create.error} />}
         <div class="problem" id="port-note" role="alert">
           {problems.port}
         </div>
         <div class="create-row line">
-          <PortField context={context} draft={draft} problem={problems.port} change={change} />
+          <PortField draft={draft} problem={problems.port} change={change} />
           <Button
             id="options-button"
             aria-expanded={isOpen}
@@ -157,7 +152,8 @@ function isField(field: string | undefined): field is FormField {
  * The port, with suggestions of ports that currently have a listener: a combobox with a list (ARIA Authoring Practices,
  * "Editable combobox with list autocomplete").
  */
-function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+function PortField({ draft, problem, change }: FormFieldProps): JSX.Element {
+  const context = useFormContext();
   const [isOpen, setOpen] = useState(false);
   // Identified by port, so that a new listener does not change the choice.
   const [chosen, setChosen] = useState<number>();

@@ -11,14 +11,14 @@ import {
   tidyName,
 } from '../../model/create-form.ts';
 import { capitalised } from '../../model/numbers.ts';
-import { UndoContext, useAction, useShell } from '../../view/context.ts';
+import { UndoContext, useAction, useShell, useWindow } from '../../view/context.ts';
 import { type CopiedThing, CopyButton } from '../../view/controls.tsx';
 import { Button, Failed, Failure, Field, Input } from '../../view/kit.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 
 /** A custom domain: one of the account's, or a new one. */
-export function DomainField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
-  const { plan } = context.account;
+export function DomainField({ draft, problem, change }: FormFieldProps): JSX.Element {
+  const { plan } = useFormContext().account;
   const isAllowed = plan !== 'free';
   // Undoing a removal restores a domain.
   const list = useLoaded('domain:list', undefined, {
@@ -70,13 +70,11 @@ function RemoveDomain({
   domain: DomainView;
   onRemoved: () => void;
 }): JSX.Element {
-  const { say } = useShell();
   const remove = useAction();
   const submit = async (): Promise<void> => {
-    const answer = await remove.run('domain:remove', { id });
+    const answer = await remove.run('domain:remove', { id }, t('domain.removedSoon', { domain }));
     if (!answer.ok) return;
     onRemoved();
-    say(t('domain.removedSoon', { domain }));
     // This control disappears, but the choice stays.
     document.getElementById('domain')?.focus();
   };
@@ -91,19 +89,18 @@ function RemoveDomain({
 }
 
 function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.Element {
-  const { say } = useShell();
   const add = useAction();
   const [text, setText] = useState('');
   const submit = async (): Promise<void> => {
     if (add.isBusy) return;
-    const answer = await add.run('domain:add', { domain: text.trim() });
+    const answer = await add.run('domain:add', { domain: text.trim() }, ({ domain, status }) =>
+      t(status === 'verified' ? 'domain.verified' : 'domain.added', { domain }),
+    );
     if (!answer.ok) {
       document.getElementById('new-domain')?.focus();
       return;
     }
-    const { domain, status } = answer.value;
     onAdded(answer.value);
-    say(t(status === 'verified' ? 'domain.verified' : 'domain.added', { domain }));
   };
   return (
     <Field
@@ -204,7 +201,8 @@ function Copied({ what, text }: { what: CopiedThing; text: string }): JSX.Elemen
 }
 
 /** The name, checked while it is typed. Errors of the relay, such as a taken name, are shown in the same place. */
-export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+export function NameField({ draft, problem, change }: FormFieldProps): JSX.Element {
+  const context = useFormContext();
   const { allowsNames, nameDomain, plan } = context.account;
   if (!allowsNames) {
     return <p class="hint">{t('name.needsPlan', { plan: capitalised(plan) })}</p>;
@@ -227,9 +225,14 @@ export function NameField({ context, draft, problem, change }: FormFieldProps): 
   );
 }
 
+/** What the create form is validated against. */
+export function useFormContext(): FormContext {
+  const { snapshot, session } = useWindow();
+  return { account: session.account, ports: snapshot.ports, tunnels: snapshot.tunnels };
+}
+
 /** Properties of the fields in the create form. */
 export interface FormFieldProps {
-  readonly context: FormContext;
   readonly draft: FormDraft;
   /** the problem of the sent value, until it is changed */
   readonly problem: string | undefined;

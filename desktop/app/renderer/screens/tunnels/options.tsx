@@ -5,7 +5,6 @@ import { folderAction, projectAction } from '../../model/actions.ts';
 import {
   CUSTOM,
   draftPort,
-  type FormContext,
   type FormDraft,
   type FormProblems,
   isWildcardDraft,
@@ -14,29 +13,28 @@ import { createChoices } from '../../model/time-left.ts';
 import { ActionButton, rich } from '../../view/controls.tsx';
 import { Choice, Field, Input, Select, TextArea } from '../../view/kit.tsx';
 import { AccessFields } from '../access/access-fields.tsx';
-import { DomainField, NameField } from './domain-field.tsx';
+import { DomainField, NameField, useFormContext } from './domain-field.tsx';
 
 /** The optional settings of a tunnel in addition to the port. */
 export function Options({
-  context,
   draft,
   problems,
   change,
 }: {
-  context: FormContext;
   draft: FormDraft;
   problems: FormProblems;
   change: (changes: Partial<FormDraft>) => void;
 }): JSX.Element {
-  const { maxTtl } = context.account;
+  const context = useFormContext();
+  const { maxTtl, allowsNames } = context.account;
   const ttl = draft.ttl ?? '';
   const port = draftPort(draft, context);
   return (
     <div id="options" class="options stack s3">
       <InPlace />
-      <NameField context={context} draft={draft} problem={problems.name} change={change} />
-      <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
-      {context.account.allowsNames && <WildcardField draft={draft} change={change} />}
+      <NameField draft={draft} problem={problems.name} change={change} />
+      <DomainField draft={draft} problem={problems.domain} change={change} />
+      {allowsNames && <WildcardField draft={draft} change={change} />}
       <AccessFields
         id="lock"
         draft={draft.lock}

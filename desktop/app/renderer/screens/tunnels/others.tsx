@@ -5,21 +5,14 @@ import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { addressParts } from '../../model/address.ts';
 import { otherState } from '../../model/tunnel-state.ts';
-import { type Action, useAction, useShell } from '../../view/context.ts';
-import { rich, useCopied } from '../../view/controls.tsx';
+import { type Action, useAction } from '../../view/context.ts';
+import { Copier, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
-import { Button, Failure, List } from '../../view/kit.tsx';
+import { Failure, List } from '../../view/kit.tsx';
 import { CardLink, Extend, Fuse, TimeLeft, useUnfolded } from './time-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. */
-export function Others({
-  tunnels,
-  maxTtl,
-}: {
-  tunnels: readonly OtherTunnelView[];
-  /** seconds */
-  maxTtl: number;
-}): JSX.Element | null {
+export function Others({ tunnels }: { tunnels: readonly OtherTunnelView[] }): JSX.Element | null {
   if (tunnels.length === 0) return null;
   return (
     <section aria-label={t('others.title')}>
@@ -28,7 +21,7 @@ export function Others({
       </p>
       <List after="port" class="cards stack s3">
         {tunnels.map((tunnel) => (
-          <OtherCard key={tunnel.key} tunnel={tunnel} maxTtl={maxTtl} />
+          <OtherCard key={tunnel.key} tunnel={tunnel} />
         ))}
       </List>
     </section>
@@ -36,31 +29,14 @@ export function Others({
 }
 
 /** A tunnel that this app does not serve, with its origin and the available actions. */
-const OtherCard = memo(function OtherCard({
-  tunnel,
-  maxTtl,
-}: {
-  tunnel: OtherTunnelView;
-  /** seconds */
-  maxTtl: number;
-}): JSX.Element {
-  const { say } = useShell();
+const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView }): JSX.Element {
   const action = useAction();
   const { key, slug, lock, localPort, requests, isStopping, createdBy } = tunnel;
-  const [unfolded, toggle] = useUnfolded(key);
+  const { unfolded, toggle, fold, onKeyDown } = useUnfolded(key);
   const isExtending = unfolded === 'extend';
   const { shape, word, where } = otherState(tunnel);
   const titleId = `title-${key}`;
-  const stop = async (): Promise<void> => {
-    const answer = await action.run('tunnel:stop', { key });
-    if (answer.ok) say(t('others.stopsSoon', { slug }));
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape' || event.defaultPrevented || !isExtending) return;
-    event.preventDefault();
-    document.getElementById(`extend-${key}`)?.focus();
-    toggle('extend');
-  };
+  const stop = () => action.run('tunnel:stop', { key }, t('others.stopsSoon', { slug }));
   return (
     <li
       class={`card box card-other card-${shape}`}
@@ -96,9 +72,7 @@ const OtherCard = memo(function OtherCard({
           </span>
         )}
       </div>
-      {isExtending && !isStopping && (
-        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => toggle('extend')} />
-      )}
+      {isExtending && !isStopping && <Extend tunnel={tunnel} onDone={fold} />}
       <Failure problem={action.error} />
     </li>
   );
@@ -117,16 +91,7 @@ export function Address({
   canCopy: boolean;
   run: Action['run'];
 }): JSX.Element {
-  const { say } = useShell();
-  const { isCopied, setCopied } = useCopied();
   const { before, slug, after } = addressParts(tunnel.url, tunnel.slug);
-
-  const copy = async (): Promise<void> => {
-    const answer = await run('tunnel:copy-url', { key: tunnel.key });
-    if (!answer.ok) return;
-    setCopied();
-    say(t('address.copied'));
-  };
 
   const open = (event: MouseEvent): void => {
     event.preventDefault();
@@ -155,15 +120,13 @@ export function Address({
         )}
       </h2>
       {canCopy && (
-        <Button
+        <Copier
           id={`copy-${tunnel.key}`}
           look="button copy"
-          // The accessible name contains the visible word (WCAG 2.5.3).
-          aria-label={t(isCopied ? 'address.isCopiedOf' : 'address.copyOf', { slug: tunnel.slug })}
-          act={copy}
-        >
-          {t(isCopied ? 'common.copied' : 'common.copy')}
-        </Button>
+          names={[t('address.copyOf', { slug: tunnel.slug }), t('address.isCopiedOf', { slug: tunnel.slug })]}
+          words={[t('common.copy'), t('common.copied')]}
+          copy={async () => (await run('tunnel:copy-url', { key: tunnel.key }, t('address.copied'))).ok}
+        />
       )}
     </>
   );

@@ -16,15 +16,35 @@ import {
 import type { CardPart } from '../../model/actions.ts';
 import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
-import { type Action, UnfoldedContext, useAction, useShell } from '../../view/context.ts';
+import { type Action, UnfoldedContext, useAction, useShell, useWindow } from '../../view/context.ts';
 import { useMedia } from '../../view/keyboard.ts';
 import { Button, type ButtonProps, described, Form, Input } from '../../view/kit.tsx';
 
-/** The unfolded part of a card, and a function that unfolds another, or folds it. */
-export function useUnfolded(key: string): readonly [CardPart | undefined, (part: CardPart) => void] {
+interface Unfolding {
+  readonly unfolded: CardPart | undefined;
+  /** unfolds another part, or folds this one */
+  readonly toggle: (part: CardPart) => void;
+  readonly fold: () => void;
+  /** folds a part with Escape */
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/** The unfolded part of a card. */
+export function useUnfolded(key: string): Unfolding {
   const { unfold } = useShell();
   const unfolded = useContext(UnfoldedContext)[key];
-  return [unfolded, (part) => unfold(key, unfolded === part ? undefined : part)];
+  const fold = (): void => unfold(key, undefined);
+  return {
+    unfolded,
+    fold,
+    toggle: (part) => unfold(key, unfolded === part ? undefined : part),
+    onKeyDown(event) {
+      if (event.key !== 'Escape' || event.defaultPrevented || unfolded === undefined) return;
+      event.preventDefault();
+      document.getElementById(`${unfolded}-${key}`)?.focus();
+      fold();
+    },
+  };
 }
 
 /** The fuse, the time left in words, and the actions of a live tunnel. */
@@ -39,7 +59,7 @@ export function TimeRow({
 }): JSX.Element {
   const { isOfCommand } = useShell();
   const { key, slug } = tunnel;
-  const [unfolded, toggle] = useUnfolded(key);
+  const { unfolded, toggle } = useUnfolded(key);
   return (
     <>
       <Sparkline seconds={tunnel.pulse} />
@@ -135,15 +155,12 @@ const Sparkline = memo(function Pulse({ seconds }: { seconds: readonly TrafficSe
 /** Extends a tunnel: three durations at one click, or any other. */
 export function Extend({
   tunnel,
-  maxTtl,
   onDone,
 }: {
   tunnel: Pick<TunnelView, 'key' | 'slug' | 'expiresAt'>;
-  /** seconds */
-  maxTtl: number;
   onDone: () => void;
 }): JSX.Element {
-  const { say } = useShell();
+  const { maxTtl } = useWindow().session.account;
   const action = useAction();
   const [custom, setCustom] = useState('');
   const [problem, setProblem] = useState<string>();
@@ -151,9 +168,9 @@ export function Extend({
 
   const extend = async (ttl: string, words: string): Promise<void> => {
     setProblem(undefined);
-    const answer = await action.run('tunnel:extend', { key: tunnel.key, ttl });
+    const { key, slug } = tunnel;
+    const answer = await action.run('tunnel:extend', { key, ttl }, t('tunnels.extended', { slug, words }));
     if (!answer.ok) return;
-    say(t('tunnels.extended', { slug: tunnel.slug, words }));
     setCustom('');
     onDone();
   };

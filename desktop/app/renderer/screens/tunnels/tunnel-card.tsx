@@ -5,6 +5,7 @@ import { agentWords, type TunnelStatus, type TunnelView } from '../../../ipc/sna
 import type { AccessKind, ApprovalRequestView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { APPROVAL_CHOICES, type ApprovalChoice, approvalTtl, scanWords } from '../../model/access.ts';
+import { withoutScheme } from '../../model/address.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -22,21 +23,16 @@ import { CardLink, Extend, TimeRow, useUnfolded } from './time-row.tsx';
 /** One tunnel: its state, address, traffic, lifetime and actions. */
 export const TunnelCard = memo(function TunnelCard({
   tunnel,
-  maxTtl,
   mayFold,
   isQuiet,
 }: {
   tunnel: TunnelView;
-  /** seconds */
-  maxTtl: number;
   /** whether it is folded while it is idle */
   mayFold: boolean;
   /** whether a banner already explains the lost connection */
   isQuiet: boolean;
 }): JSX.Element {
-  const { unfold } = useShell();
-  const [unfolded, toggle] = useUnfolded(tunnel.key);
-  const fold = (): void => unfold(tunnel.key, undefined);
+  const { unfolded, toggle, fold, onKeyDown } = useUnfolded(tunnel.key);
   const [wantsShare, setWantsShare] = useState(false);
   const action = useAction();
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
@@ -58,12 +54,6 @@ export const TunnelCard = memo(function TunnelCard({
     share.focus();
     setWantsShare(false);
   }, [wantsShare, tunnel]);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== 'Escape' || event.defaultPrevented || unfolded === undefined) return;
-    event.preventDefault();
-    document.getElementById(`${unfolded}-${tunnel.key}`)?.focus();
-    fold();
-  };
   const titleId = `title-${tunnel.key}`;
   const card = useRef<HTMLLIElement>(null);
   const wasLive = useRef(live);
@@ -102,7 +92,7 @@ export const TunnelCard = memo(function TunnelCard({
       {!isFolded && (
         <>
           {live && tunnel.wildcardUrl !== undefined && (
-            <p class="hint">{rich('tunnels.wildcard', { address: hostOf(tunnel.wildcardUrl) })}</p>
+            <p class="hint">{rich('tunnels.wildcard', { address: withoutScheme(tunnel.wildcardUrl) })}</p>
           )}
           <div class="about">
             <Meta tunnel={tunnel} word={word} />
@@ -128,7 +118,7 @@ export const TunnelCard = memo(function TunnelCard({
             <EndedRow tunnel={tunnel} action={action} />
           )}
           {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
-            <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={fold} />
+            <Extend tunnel={tunnel} onDone={fold} />
           )}
           {live && unfolded === 'qr' && (
             <>
@@ -144,11 +134,6 @@ export const TunnelCard = memo(function TunnelCard({
   );
 });
 
-/** The address without its scheme. */
-function hostOf(url: string): string {
-  return url.replace(/^https?:\/\//, '');
-}
-
 /** Explains what visitors need in addition to the address in the code. */
 function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
   const words = scanWords(lock);
@@ -163,12 +148,9 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
 
 /** Why a tunnel ended, and the two likely next actions. */
 function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
-  const { say, isOfCommand } = useShell();
+  const { isOfCommand } = useShell();
   const { key, slug, name, status } = tunnel;
-  const remove = async (): Promise<void> => {
-    const answer = await action.run('tunnel:forget', { key });
-    if (answer.ok) say(t('tunnels.removed', { slug }));
-  };
+  const remove = () => action.run('tunnel:forget', { key }, t('tunnels.removed', { slug }));
   return (
     <div class="time-row line dim">
       <span class="grow">
@@ -330,19 +312,14 @@ function ApprovalRequest({
   admitId: string | undefined;
   action: Action;
 }): JSX.Element {
-  const { say } = useShell();
   const [admission, setAdmission] = useState<ApprovalChoice>('hour');
   const who = agentWords(agent);
   const label = `${who}, ${address}`;
-  const admit = async (): Promise<void> => {
+  const admit = () => {
     const ttl = approvalTtl(admission, Date.now());
-    const answer = await action.run('knock:admit', { key, id, ttl });
-    if (answer.ok) say(t('knocks.admitted', { who }));
+    return action.run('knock:admit', { key, id, ttl }, t('knocks.admitted', { who }));
   };
-  const refuse = async (): Promise<void> => {
-    const answer = await action.run('knock:refuse', { key, id });
-    if (answer.ok) say(t('knocks.refused', { who }));
-  };
+  const refuse = () => action.run('knock:refuse', { key, id }, t('knocks.refused', { who }));
   return (
     <li class="notice notice-news line">
       <span class="grow">

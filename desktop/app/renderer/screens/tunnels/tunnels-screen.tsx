@@ -1,14 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import type { PortView, SessionView, Snapshot, UpdateView } from '../../../ipc/snapshot.ts';
+import type { PortView, UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
-import { type FormDraft, programName } from '../../model/create-form.ts';
+import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterOthers, filterTunnels } from '../../model/filter.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
-import { useAction, useShell } from '../../view/context.ts';
+import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { FindOutWhy, SearchField } from '../../view/controls.tsx';
 import { Mark } from '../../view/icons.tsx';
 import { isTyping, useKey } from '../../view/keyboard.ts';
@@ -22,26 +22,12 @@ import { TunnelCard } from './tunnel-card.tsx';
 /** From this number on, users search a list instead of reading it. */
 const SEARCHED_FROM = 8;
 
-type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
-
 /** The main screen: one list and one action. */
 export function TunnelsScreen({
-  snapshot,
-  session,
-  search,
-  setSearch,
-  draft,
-  setDraft,
   isPane,
   isHidden,
   divider,
 }: {
-  snapshot: Snapshot;
-  session: SignedIn;
-  search: string;
-  setSearch: (search: string) => void;
-  draft: FormDraft;
-  setDraft: (draft: FormDraft) => void;
   /** whether another screen is beside it, which is then the main one */
   isPane: boolean;
   /** whether another screen covers it */
@@ -49,6 +35,7 @@ export function TunnelsScreen({
   /** at its end, to resize it */
   divider: ComponentChildren;
 }): JSX.Element {
+  const { snapshot, session, search, setSearch } = useWindow();
   const { go, isOfCommand } = useShell();
   const { tunnels, others, ports } = snapshot;
   const all = tunnels.length + others.length;
@@ -102,27 +89,13 @@ export function TunnelsScreen({
         )}
         <List after="port" class="cards stack s3">
           {shown.map((tunnel) => (
-            <TunnelCard
-              key={tunnel.key}
-              tunnel={tunnel}
-              maxTtl={account.maxTtl}
-              mayFold={mayFold}
-              isQuiet={outage !== undefined}
-            />
+            <TunnelCard key={tunnel.key} tunnel={tunnel} mayFold={mayFold} isQuiet={outage !== undefined} />
           ))}
         </List>
-        <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
+        <Others tunnels={shownOthers} />
       </div>
       <UndoDock />
-      {!isOfCommand && (
-        <CreateBar
-          context={{ account, ports, tunnels }}
-          draft={draft}
-          setDraft={setDraft}
-          isPane={isPane}
-          isHidden={isHidden}
-        />
-      )}
+      {!isOfCommand && <CreateBar isPane={isPane} isHidden={isHidden} />}
       {divider}
     </section>
   );
