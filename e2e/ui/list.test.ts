@@ -366,6 +366,28 @@ describe('the list of tunnels:', () => {
         .filter((name) => /^(lock:set|link:create)/.test(name));
       assert.deepEqual(calls, ['lock:set', 'lock:set', 'link:create']);
     });
+
+    it('loads its links again after a failure, and keeps the focus in the card', async () => {
+      let fails = true;
+      const main: ScriptedMain = scripted(
+        { tunnels: [{ ...SHOP, lock: { kind: 'links' } }] },
+        {
+          'link:list': () => {
+            if (fails) throw new Refusal({ code: 'unreachable', text: 'The relay does not respond.' });
+            return [{ id: 'l', note: 'for Ann', expiresAt: NOW + HOUR }];
+          },
+        },
+      )();
+      const page = await open(main);
+      await page.getByRole('button', { name: /^Who has access/ }).click();
+      const problem = page.getByText('The relay does not respond.');
+      await problem.waitFor();
+      fails = false;
+      await page.getByRole('button', { name: 'Try again' }).press('Enter');
+      await page.getByRole('list', { name: 'Links to shop-demo' }).getByText('for Ann').waitFor();
+      await problem.waitFor({ state: 'detached' });
+      await page.locator('.card :focus').waitFor();
+    });
   });
 
   describe('approval requests', () => {

@@ -33,8 +33,8 @@ function filtered<T>(all: readonly T[], typed: string, wordsIn: (one: T) => stri
   const words = wordsOf(typed);
   if (words.length === 0) return all;
   return all.filter((one) => {
-    const text = wordsIn(one).toLowerCase();
-    return words.every((word) => text.includes(word));
+    const lower = wordsIn(one).toLowerCase();
+    return words.every((word) => lower.includes(word));
   });
 }
 

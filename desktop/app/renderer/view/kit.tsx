@@ -101,10 +101,26 @@ export function Failed({
 }): JSX.Element {
   return (
     <Failure problem={error}>
-      <Button look="button small" act={reload}>
-        {t('common.tryAgain')}
-      </Button>
+      <Retry reload={reload} />
     </Failure>
+  );
+}
+
+function Retry({ reload }: Pick<Loaded<unknown>, 'reload'>): JSX.Element {
+  const button = useRef<HTMLButtonElement>(null);
+  // The focus stays near when it has succeeded.
+  useLayoutEffect(
+    () => () => {
+      const part = button.current?.closest('.card, .screen');
+      if (document.activeElement === button.current)
+        part?.querySelector<HTMLElement>('h1[tabindex], input, button')?.focus();
+    },
+    [],
+  );
+  return (
+    <Button ref={button} look="button small" act={reload}>
+      {t('common.tryAgain')}
+    </Button>
   );
 }
 

@@ -38,10 +38,11 @@ export function Menu({
 }: {
   label: string;
   spot: Spot;
-  items: readonly MenuItem[];
+  items: readonly (MenuItem | false)[];
   close: () => void;
 }): JSX.Element {
   const dialog = useModal();
+  const shown = items.filter((item) => item !== false);
   const onKeyDown = (event: KeyboardEvent): void => {
     const buttons = [...(dialog.current?.querySelectorAll('button') ?? [])];
     const at = buttons.findIndex((button) => button === document.activeElement);
@@ -58,13 +59,13 @@ export function Menu({
       ref={dialog}
       class="menu"
       aria-label={t('common.menu')}
-      style={{ '--across': `${across}px`, '--down': `${down}px`, '--items': items.length }}
+      style={{ '--across': `${across}px`, '--down': `${down}px`, '--items': shown.length }}
       onKeyDown={onKeyDown}
       onClick={({ target, currentTarget }) => target === currentTarget && close()}
       onContextMenu={(event) => event.preventDefault()}
     >
       <div role="menu" aria-label={label}>
-        {items.map(({ label: words, act }) => (
+        {shown.map(({ label: words, act }) => (
           <Button
             key={words}
             look=""

@@ -53,6 +53,7 @@ export function LogScreen({
   const elsewhere = useContentSearch(tunnelKey, search, log.requests);
   const requests = useMemo(() => all && foundRequests(all, search, elsewhere.ids), [all, search, elsewhere]);
   const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
+  const ids = shown?.map(({ id }) => id) ?? [];
   const newest = frozen?.[0]?.id ?? 0;
   const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
   useKey(
@@ -131,19 +132,8 @@ export function LogScreen({
           label={t('log.more')}
           spot={more}
           items={[
-            ...(shown !== undefined && shown.length > 0
-              ? [
-                  {
-                    label: t('log.exportDots'),
-                    act: () =>
-                      har.run(
-                        shown.map(({ id }) => id),
-                        false,
-                      ),
-                  },
-                ]
-              : []),
-            ...(canWrite ? [{ label: t('log.importDots'), act: () => importTo(tunnelKey) }] : []),
+            ids.length > 0 && { label: t('log.exportDots'), act: () => har.run(ids, false) },
+            canWrite && { label: t('log.importDots'), act: () => importTo(tunnelKey) },
             { label: t('log.clear'), act: onClear },
           ]}
           close={() => setMore(undefined)}

@@ -25,7 +25,7 @@ import { useTime } from '../../view/clock.ts';
 import { type Action, useShell } from '../../view/context.ts';
 import { isLetter, isTyping, rowAfter, useKey } from '../../view/keyboard.ts';
 import { Button } from '../../view/kit.tsx';
-import { Menu, type MenuItem, type Spot, spotOf } from '../../view/menu.tsx';
+import { Menu, type Spot, spotOf } from '../../view/menu.tsx';
 import { drawnRows, scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
 
 /** How long the focus rests on a row before the request opens beside the list. */
@@ -234,34 +234,26 @@ export function RequestMenu({
   search: (text: string) => void;
   close: () => void;
 }): JSX.Element {
-  const { go, say } = useShell();
+  const { go } = useShell();
   const { id, method, target } = request;
-  const ref = { key: tunnelKey, id };
   const [path = target] = target.split('?');
-  const items: readonly MenuItem[] = [
-    { label: t('log.menu.open'), act: () => go({ screen: 'request', ...ref }) },
-    { label: t('request.replay'), act: () => acts.replay(id) },
-    { label: t('request.edit'), act: () => acts.edit(id) },
-    ...(url === undefined
-      ? []
-      : [
-          {
-            label: t('log.menu.copyAddress'),
-            act: async () => {
-              const text = `${url}${target}`;
-              if (!(await run('text:copy', { text })).ok) return;
-              say(t(text.includes(REDACTED) ? 'log.menu.copiedAddressClean' : 'log.menu.copiedAddress'));
-            },
-          },
-        ]),
-    { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
-    { label: t('log.menu.onlyPath'), act: () => search(path) },
-  ];
+  const copyAddress = async (): Promise<void> => {
+    const text = `${url}${target}`;
+    const said = text.includes(REDACTED) ? 'log.menu.copiedAddressClean' : 'log.menu.copiedAddress';
+    await run('text:copy', { text }, t(said));
+  };
   return (
     <Menu
       label={t('log.menu', { method, target: targetText(request) })}
       spot={spot}
-      items={items}
+      items={[
+        { label: t('log.menu.open'), act: () => go({ screen: 'request', key: tunnelKey, id }) },
+        { label: t('request.replay'), act: () => acts.replay(id) },
+        { label: t('request.edit'), act: () => acts.edit(id) },
+        url !== undefined && { label: t('log.menu.copyAddress'), act: copyAddress },
+        { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
+        { label: t('log.menu.onlyPath'), act: () => search(path) },
+      ]}
       close={close}
     />
   );

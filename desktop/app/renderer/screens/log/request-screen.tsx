@@ -211,14 +211,10 @@ function RequestActions({
           spot={menu}
           items={[
             { label: t('request.exportHar'), act: () => har.run([id], reveal) },
-            ...(canReveal
-              ? [
-                  {
-                    label: reveal ? t('request.hideSecrets') : t('request.showSecrets'),
-                    act: () => setReveal(!reveal),
-                  },
-                ]
-              : []),
+            canReveal && {
+              label: t(reveal ? 'request.hideSecrets' : 'request.showSecrets'),
+              act: () => setReveal(!reveal),
+            },
           ]}
           close={() => setMenu(undefined)}
         />
