@@ -19,10 +19,13 @@ export const TRUNK_IDLE_MS = 60_000;
 export const LARGE_FROM_FAR_BYTES = 512 * 1024;
 /**
  * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection
- * if the other streams of a slow trunk have carried as many in that time. Where packets are lost, they all share the
- * speed of one connection.
+ * if it competes for a slow trunk. Where packets are lost, all streams of a trunk share the speed of one connection.
  */
-export const LARGE_AMONG_OTHERS_BYTES = 128 * 1024;
+export const LARGE_AMONG_OTHERS_BYTES = 8 * 1024;
+/** @limit Number of bytes that the other streams of such a trunk have carried in the same time. */
+export const OTHERS_BYTES = 128 * 1024;
+/** @limit Time after which a trunk is judged to be slow: every trunk is slow at first. */
+export const SLOW_TRUNK_MS = 1000;
 /** @limit Bytes per millisecond of such a trunk's streams below which it is slow: 4 Mbit/s. */
 export const SLOW_TRUNK_RATE = 500;
 /**
@@ -50,7 +53,12 @@ export const RETIRED_TRUNKS_MAX = 8;
 const LARGE_FROM_NEAR: LargeFrom = { bytes: LARGE_BYTES };
 const LARGE_FROM_FAR: LargeFrom = {
   bytes: LARGE_FROM_FAR_BYTES,
-  crowded: { bytes: LARGE_AMONG_OTHERS_BYTES, rate: SLOW_TRUNK_RATE },
+  crowded: {
+    bytes: LARGE_AMONG_OTHERS_BYTES,
+    others: OTHERS_BYTES,
+    rate: SLOW_TRUNK_RATE,
+    ms: SLOW_TRUNK_MS,
+  },
 };
 
 /** A stream to the client, the key of its trunk, and what justifies a data socket of its own. */

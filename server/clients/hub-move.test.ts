@@ -10,12 +10,7 @@ import { anAccount } from '../testing/fixtures.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import {
-  LARGE_AMONG_OTHERS_BYTES,
-  LARGE_BYTES,
-  LARGE_FROM_FAR_BYTES,
-  SLOW_TRUNK_RATE,
-} from './client-trunks.ts';
+import { LARGE_BYTES, LARGE_FROM_FAR_BYTES, OTHERS_BYTES, SLOW_TRUNK_MS } from './client-trunks.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 import { ALONE } from './ownership.ts';
@@ -150,11 +145,11 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
       for (const each of visitors) each.stream.write(Buffer.alloc(bytes));
       await settled();
     };
-    const piece = LARGE_AMONG_OTHERS_BYTES / 4;
-    for (let sent = 0; sent < LARGE_AMONG_OTHERS_BYTES; sent += piece) await write(piece);
+    await write(OTHERS_BYTES);
+    time.pass(SLOW_TRUNK_MS - 1);
     await write(1);
     assert.equal(trunk.moves.length, 1);
-    time.pass((3 * LARGE_AMONG_OTHERS_BYTES) / SLOW_TRUNK_RATE + 1);
+    time.pass(1);
     await write(1);
     assert.deepEqual(
       trunk.moves.map(([moved]) => moved),

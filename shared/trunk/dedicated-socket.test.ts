@@ -32,10 +32,24 @@ describe('DedicatedSocket', () => {
   });
 
   it('reports room and its end before its turn as well', () => {
-    own.socket.write(Buffer.from('x'));
+    own.write(Buffer.from('x'));
     socket.take();
     socket.closeFrom(CloseCode.internalError);
-    assert.deepEqual(heard, ['drained', '1011']);
+    assert.deepEqual(heard, ['room', '1011']);
+  });
+
+  it('takes over queued data, and reports room as such only to a writer that waits for it', () => {
+    for (const [isAwaited, event] of [
+      [true, 'room'],
+      [false, 'drained'],
+    ] as const) {
+      own.takeOver([Buffer.from('a'), Buffer.from('b')], isAwaited);
+      assert.deepEqual([own.isFull, own.isAwaited], [true, isAwaited]);
+      assert.equal(socket.take().toString(), 'ab');
+      assert.deepEqual([own.isFull, own.isAwaited, heard.pop()], [false, false, event]);
+    }
+    own.takeOver([], true);
+    assert.equal(own.isFull, false);
   });
 
   it('reports an end that was received before', () => {

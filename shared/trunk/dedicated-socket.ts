@@ -21,16 +21,18 @@ export type MoveTarget = Pick<
 >;
 
 /**
- * `drained`: there is room to write again. A buffer: data of the peer has arrived, after {@link DedicatedSocket.read}. A
+ * `room`: a waiting writer may write again. `drained`: there is room that nobody waited for. A buffer: data of the peer has arrived, after {@link DedicatedSocket.read}. A
  * number: the peer has closed the socket with this code, or it broke; at any time.
  */
-export type SocketEvent = 'drained' | Buffer | number;
+export type SocketEvent = 'room' | 'drained' | Buffer | number;
 
 export class DedicatedSocket implements ByteStreamHandler {
   readonly socket: MoveTarget;
   readonly #tell: (event: SocketEvent) => void;
   /** Whether a writer waits for room. */
   #isAwaited = false;
+  /** Whether the socket will report room. */
+  #isFull = false;
   /** data received with the handshake; `undefined` after {@link read} */
   #early: BufferedBytes | undefined = new BufferedBytes();
 
@@ -46,10 +48,26 @@ export class DedicatedSocket implements ByteStreamHandler {
     return this.#isAwaited;
   }
 
+  /** Whether the socket will report room, which not every writer waits for. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   write(chunk: Buffer): boolean {
     const hasRoom = this.socket.write(chunk);
+    this.#isFull ||= !hasRoom;
     this.#isAwaited ||= !hasRoom;
     return hasRoom;
+  }
+
+  /**
+   * Sends data that was queued for the trunk.
+   *
+   * @param isAwaited whether its writer waits for room
+   */
+  takeOver(queue: readonly Buffer[], isAwaited: boolean): void {
+    for (const piece of queue) this.write(piece);
+    this.#isAwaited &&= isAwaited;
   }
 
   /** Everything sent on the trunk has arrived: the data of this socket is next. */
@@ -66,8 +84,10 @@ export class DedicatedSocket implements ByteStreamHandler {
   }
 
   onStreamDrain(): void {
+    this.#isFull = false;
+    const wasAwaited = this.#isAwaited;
     this.#isAwaited = false;
-    this.#tell('drained');
+    this.#tell(wasAwaited ? 'room' : 'drained');
   }
 
   onStreamClose(code: number): void {

@@ -89,8 +89,15 @@ export class Sender {
   }
 
   clear(): void {
+    this.takeAll();
+  }
+
+  /** Takes back all queued data. */
+  takeAll(): Buffer[] {
+    const pieces = this.#pieces;
     this.#pieces = [];
     this.#size = 0;
+    return pieces;
   }
 }
 

@@ -111,7 +111,7 @@ function take(run: Run, step: number): void {
 }
 
 describe('Run', () => {
-  const FROM = { bytes: 100, crowded: { bytes: 20, rate: 1 } };
+  const FROM = { bytes: 100, crowded: { bytes: 20, others: 30, rate: 1, ms: 60 } };
   let carried: Carried;
   let now: number;
 
@@ -143,11 +143,13 @@ describe('Run', () => {
   });
 
   for (const [what, others, ms, isLarge] of [
-    ['the others have carried as many on a slow trunk', [21], 42, true],
-    ['the others have carried that together', [10, 11], 42, true],
-    ['the trunk is fast', [21], 41.9, false],
-    ['the others have carried less', [20], 1000, false],
-    ['the others have carried it in the other direction', [-21], 1000, false],
+    ['the others have carried enough on a slow trunk', [31], 60, true],
+    ['the others have carried that together', [20, 11], 60, true],
+    ['that is too early to judge the trunk', [31], 59.8, false],
+    ['the trunk is fast', [80], 100.8, false],
+    ['the trunk is just slow', [80], 101, true],
+    ['the others have carried less', [30], 1000, false],
+    ['the others have carried it in the other direction', [-31], 1000, false],
   ] as const) {
     it(`is ${isLarge ? 'large' : 'small'} after more than the lower limit if ${what}`, () => {
       for (const direction of [1, -1]) {

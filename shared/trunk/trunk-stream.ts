@@ -195,6 +195,8 @@ export class TrunkStream {
   moveTo(socket: MoveTarget): void {
     if (this.#isOver) return socket.close(CloseCode.goingAway);
     this.#own = new DedicatedSocket(socket, (event) => this.#onOwnSocket(event));
+    // A slow trunk, or a window without room, holds back nothing that can go over the data socket.
+    this.#own.takeOver(this.#sender.takeAll(), this.#sender.isAwaited);
     this.#trunk.ready(this);
     if (this.#peerLast === 'moved') this.#own.read();
     this.#follow();
@@ -319,8 +321,9 @@ export class TrunkStream {
   };
 
   #onOwnSocket(event: SocketEvent): void {
-    if (event === 'drained') {
-      if (!this.#sender.isAwaited) this.tellRoom();
+    if (event === 'room' || event === 'drained') {
+      if (event === 'room' && !this.#sender.isAwaited) this.tellRoom();
+      this.#follow();
     } else if (typeof event !== 'number') this.#receiver.add(event);
     else if (!this.#isOver) {
       if (this.#peerLast !== 'moved' && !flushesBefore(event)) return this.#breakOff(event);
@@ -362,7 +365,7 @@ export class TrunkStream {
     const { isOpen, handler } = this.#receiver;
     if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
     if (!isOpen || handler === undefined) return own.socket.pause();
-    if (this.#sentLast !== undefined) {
+    if (this.#sentLast !== undefined && !own.isFull) {
       this.#direct = own.socket;
       own.socket.attach(handler);
     }
@@ -422,10 +425,13 @@ export interface LargeFrom {
   readonly bytes: number;
   /** when fewer are enough, because other streams compete for a slow trunk */
   readonly crowded?: {
-    /** of this stream, and of the others in the same time */
     readonly bytes: number;
+    /** of the others in the same time */
+    readonly others: number;
     /** bytes per ms of all of them, below which the trunk is slow */
     readonly rate: number;
+    /** after which that is judged */
+    readonly ms: number;
   };
 }
 
@@ -486,6 +492,7 @@ export class Run {
   #isCrowded({ crowded }: LargeFrom, bytes: number, carried: number): boolean {
     if (crowded === undefined || bytes <= crowded.bytes) return false;
     const ofAll = carried - this.#before;
-    return ofAll - bytes > crowded.bytes && ofAll < crowded.rate * (this.#now() - this.#since);
+    const ms = this.#now() - this.#since;
+    return ofAll - bytes > crowded.others && ms >= crowded.ms && ofAll < crowded.rate * ms;
   }
 }
