@@ -165,10 +165,10 @@ function shownIn({ session, tunnels, others, undos }: Snapshot): Map<string, str
       const marks = tokens.map(({ name, canCopy }) => (canCopy ? `${name}*` : name));
       return [key, [slug, status.name, ...lockText(lock), ...marks, ...knocks.map(({ id }) => id)].join(' ')];
     }),
-    ...others.map(({ key, slug, isOnline, isHere, isStopping }): [string, string] => {
+    ...others.map(({ key, slug, isOnline, log, isStopping }): [string, string] => {
       const marks = [
         isOnline ? 'online' : 'offline',
-        ...(isHere ? ['here'] : []),
+        ...(log === undefined ? [] : ['here']),
         ...(isStopping ? ['stopping'] : []),
       ];
       return [`other ${key}`, `other ${slug} ${marks.join(' ')}`];

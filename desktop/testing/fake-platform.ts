@@ -425,7 +425,10 @@ export function fakeSystem(
       return promise;
     },
     connectTunnel: serve.connect,
-    servedHere: () => Promise.resolve(new Set(api.servedHere)),
+    servedHere: () =>
+      Promise.resolve(
+        api.servedHere.map((id) => ({ id, slug: id, publicUrl: TUNNEL.public_url, path: '/gone' })),
+      ),
     scanPorts: () => Promise.resolve(undefined),
     hasNetwork: () => true,
     preferredLanguages: () => ['en'],

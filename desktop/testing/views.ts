@@ -43,7 +43,7 @@ export function exampleOther(changes: Partial<OtherTunnelView> = {}): OtherTunne
     localPort: 4000,
     createdBy: null,
     isOnline: true,
-    isHere: false,
+    log: undefined,
     isStopping: false,
     lock: { kind: 'anyone' },
     isIdle: false,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Har } from '../../desktop/client/inspector/har.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { spawnCulvert, temporaryDirectory } from '../support/programs.ts';
@@ -128,6 +129,36 @@ describe('the window in a browser', () => {
     for (const name of ['Quit Culvert', 'Start at login'])
       assert.equal(await page.getByText(name).count(), 0, name);
     await page.getByText(/blocks notifications|Allow notifications in this browser/).waitFor();
+  });
+
+  it('shows the requests of a tunnel that the command serves here, and sends them again, edited too', async () => {
+    const { page, account, home, program } = await openSignedIn(PROGRAM_GONE);
+    const relay = await sharedRelay();
+    const service = await startHttpService(scope, ({ method, url }, response) => {
+      response.setHeader('Content-Type', 'text/plain');
+      response.end(`${method} ${url} was asked for`);
+    });
+    const env = { ...uiEnvironment(home), CULVERT_RELAY: relay.url, CULVERT_API_KEY: account.key };
+    const command = spawnCulvert(scope, ['http', String(service.port), '--json'], env);
+    const { tunnel } = JSON.parse(await command.line((line) => line)) as { tunnel: Tunnel };
+    await visit(`${tunnel.public_url}/one`);
+    const card = page.locator(`.card[data-slug="${tunnel.slug}"]`);
+    await card.getByText('The command on this computer').waitFor();
+    await card.getByRole('button', { name: `Requests ${tunnel.slug}` }).click();
+    await page.getByRole('heading', { name: `Requests to ${tunnel.slug}` }).waitFor();
+    await page.getByText('/one').first().waitFor();
+    await visit(`${tunnel.public_url}/two`);
+    await page.getByText('/two').first().waitFor();
+    await page.getByText('/one').first().click();
+    await page.getByText('GET /one was asked for').waitFor();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('Sent again').first().waitFor();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Path').fill('/edited');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('GET /edited was asked for').first().waitFor();
+    assert.deepEqual(await program.child.stop('SIGINT'), { code: 0, signal: null });
+    await command.stop('SIGINT');
   });
 
   it('keeps what it has for the next start, in files of this user only', async () => {

@@ -203,7 +203,7 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     takeInvitation: (invitation) => takeInvitation(invitation, networkTo(invitation.relay)),
     examine: (connection, ...rest) => runDiagnostics(networkTo(connection.relay))(connection, ...rest),
     connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network: networkTo(tunnel.relay) }),
-    servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
+    servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => new Set([process.pid])),
     hasNetwork: () => networkAddresses() !== '',
     preferredLanguages: () => languages,

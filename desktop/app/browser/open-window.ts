@@ -158,6 +158,7 @@ export async function openWindow(options: OpenWindowOptions) {
         watch.stop();
         endQuestions();
         server.close();
+        core.others.clear();
         await removeLinkFile(dataDirectory);
         lock.release();
       },

@@ -213,8 +213,8 @@ export interface OtherTunnelView extends Pick<
   readonly createdBy: string | null;
   /** whether the tunnel's client is connected */
   readonly isOnline: boolean;
-  /** whether a program of this user serves it on this machine */
-  readonly isHere: boolean;
+  /** where a reader of its log is, if a program of this user serves it on this machine; `undefined` elsewhere */
+  readonly log: LogPoint | undefined;
   /** whether it is being stopped */
   readonly isStopping: boolean;
 }

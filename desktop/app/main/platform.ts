@@ -2,6 +2,7 @@
 import type { OpenInvite, TakenInvite } from '../../../shared/team.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { ConnectTunnel } from '../../client/host/served-tunnel.ts';
+import type { FoundTunnel } from '../../client/inspector/inspector.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import type { About } from '../ipc/ipc.ts';
@@ -38,8 +39,8 @@ export interface Platform {
   readonly examine: Diagnose;
   /** Serves a tunnel that exists at the relay. */
   readonly connectTunnel: ConnectTunnel;
-  /** Finds the ids of tunnels that the command serves for this user on this machine. */
-  servedHere(): Promise<ReadonlySet<string>>;
+  /** Finds the tunnels that other programs of this user serve on this machine. */
+  servedHere(): Promise<readonly FoundTunnel[]>;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
   /** BCP 47 tags of the languages that the user reads, best first. */

@@ -7,6 +7,7 @@ import {
   editableText,
   EditRefused,
   ImportRefused,
+  type RequestEdit,
   shownValue,
   writtenValue,
 } from '../../client/inspector/edit.ts';
@@ -56,23 +57,37 @@ export function editView(detail: RequestDetail, check: SignatureCheck | undefine
  *
  * @throws ReplayRefused, CallFailure
  */
-export async function sendEdited(
+export function sendEdited(
   tunnel: SignedTunnel,
   id: number,
-  { method, target, fields, body, signs }: EditForm,
+  form: EditForm,
   signatures: Pick<Signatures, 'replayEdited'>,
 ): Promise<SendResult> {
-  const edit = {
+  if (!form.signs) return sendUnsigned(tunnel, id, form);
+  return withProblems(signatures.replayEdited(tunnel, id, editOf(form)));
+}
+
+/** The same without a new signature. */
+export function sendUnsigned(
+  { log }: { readonly log: Pick<SignedTunnel['log'], 'replayEdited'> },
+  id: number,
+  form: EditForm,
+): Promise<SendResult> {
+  return withProblems(log.replayEdited(id, editOf(form)));
+}
+
+function editOf({ method, target, fields, body }: EditForm): RequestEdit {
+  return {
     method,
     target,
     fields: fields.map(([name, value]) => [name, writtenValue(value)] as const),
     body: body === null ? undefined : new TextEncoder().encode(body),
   };
+}
+
+async function withProblems(sending: Promise<number>): Promise<SendResult> {
   try {
-    const sent = await (signs
-      ? signatures.replayEdited(tunnel, id, edit)
-      : tunnel.log.replayEdited(id, edit));
-    return { sent };
+    return { sent: await sending };
   } catch (error) {
     if (error instanceof EditRefused)
       return { problems: error.problems.map(({ part, said }) => ({ part, text: translateMessage(said) })) };
@@ -82,7 +97,11 @@ export async function sendEdited(
 
 /* Export to a HAR, in a file that the user names. */
 
-type Exported = { readonly log: Pick<TunnelItem['log'], 'detail'> } & {
+type Exported = {
+  readonly log: {
+    detail(id: number, reveal: boolean): RequestDetail | undefined | Promise<RequestDetail>;
+  };
+} & {
   readonly tunnel: Pick<TunnelItem['tunnel'], 'slug' | 'public_url'>;
 };
 
@@ -129,7 +148,7 @@ async function harOfRequests(
   const entries: HarEntry[] = [];
   let size = 0;
   for (const id of ids.toSorted((one, other) => one - other)) {
-    const detail = log.detail(id, reveal);
+    const detail = await log.detail(id, reveal);
     if (detail === undefined) continue;
     const entry = harEntry(detail, tunnel.public_url);
     size += Buffer.byteLength(JSON.stringify(entry));

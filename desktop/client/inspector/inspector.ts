@@ -28,7 +28,11 @@ export interface FoundTunnel extends TunnelEntry {
 }
 
 /** No process listens at that path any longer. */
-class NobodyThere extends Error {}
+class NobodyThere extends CallRefused {
+  constructor() {
+    super('no-answer', 'The culvert process has ended.');
+  }
+}
 
 /** A process of another version of Culvert, which speaks another protocol. The message says what to do. */
 export class OtherVersion extends CallRefused {
@@ -86,15 +90,19 @@ export class Inspector {
    * Reports requests as they arrive, until `ended` aborts, or the process ends.
    *
    * @param onRequest called when a request's head has arrived, when its response begins and when it ends
+   * @param onFollowing called once the process was asked: what it is asked later is answered later
    */
   async follow(
     reveal: boolean,
     onRequest: (summary: RequestSummary) => void,
     ended: AbortSignal,
+    onFollowing: () => void = () => {},
   ): Promise<void> {
     const { path, id: key } = this.#tunnel;
     const { peer, end } = await dial(path, (value) => onRequest(value as RequestSummary));
-    const answer = await peer.call('log:follow', { key, reveal }, ended);
+    const answered = peer.call('log:follow', { key, reveal }, ended);
+    onFollowing();
+    const answer = await answered;
     end();
     if (!answer.ok && answer.error.code !== 'no-answer')
       throw new CallRefused(answer.error.code, answer.error.text);

@@ -29,7 +29,7 @@ const OTHERS: readonly OtherTunnelView[] = [
     slug: 'webhooks',
     url: 'https://webhooks.tunnels.example.com',
     localPort: 8787,
-    isHere: true,
+    log: { epoch: 0, revision: 0 },
     lock: { kind: 'links' },
     requests: 482,
     ttl: 4 * 3600,

@@ -64,7 +64,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     takeInvitation: (invitation) => takeInvitation(invitation, network),
     examine: runDiagnostics(network),
     connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network }),
-    servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
+    servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
     preferredLanguages: () => app.getPreferredSystemLanguages(),

@@ -13,11 +13,12 @@ import { REDACTED } from '../../../../shared/version.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import { WEBHOOK_PROVIDER_IDS, SEARCH_MAX_CHARS } from '../../../client/inspector/records.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
+import type { SignatureCheck } from '../../ipc/request-views.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { type Core, followLanguage } from '../core.ts';
 import { CallFailure } from '../failure.ts';
-import { editView, exportHar, importFile, importInto, sendEdited } from '../requests.ts';
+import { editView, exportHar, importFile, importInto, sendEdited, sendUnsigned } from '../requests.ts';
 import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-store.ts';
 import { detailView } from '../tunnel-view.ts';
@@ -290,7 +291,9 @@ const ROWS = {
   /** what has changed in a log, in parts of a limited size */
   'log:changes': channel(
     exact({ key: tunnelKey, since: exact({ epoch: count, revision: count }) }),
-    ({ key, since }, { tunnelList, signatures }) => {
+    ({ key, since }, { tunnelList, others, signatures }) => {
+      const elsewhere = others.logOf(key);
+      if (elsewhere !== undefined) return elsewhere.log.update(since);
       const item = tunnelList.find(key);
       const changes = item.log.update(since);
       return { ...changes, requests: signatures.checked(item, changes.requests) };
@@ -305,23 +308,23 @@ const ROWS = {
     }),
     ({ key, ...view }, { tunnelList }) => tunnelList.viewLog(key, view),
   ),
-  'log:detail': channel(shownRequest, ({ key, id, reveal }, { tunnelList }) =>
-    detailView(tunnelList.find(key).log.detail(id, reveal) ?? noSuchRequest()),
+  'log:detail': channel(shownRequest, async ({ key, id, reveal }, core) =>
+    detailView((await loggedBy(core, key).log.detail(id, reveal)) ?? noSuchRequest()),
   ),
   /** numbers of the requests that contain every word, headers and bodies included */
   'log:search': channel(
     exact({ key: tunnelKey, search: yup.string().defined().max(SEARCH_MAX_CHARS) }),
-    ({ key, search }, { tunnelList }) => tunnelList.find(key).log.search(search),
+    ({ key, search }, core) => loggedBy(core, key).log.search(search),
   ),
   /** messages of a WebSocket after one that is known */
   'log:messages': channel(
     exact({ key: tunnelKey, id: requestId, after: count }),
-    ({ key, id, after }, { tunnelList }) => tunnelList.find(key).log.messages(id, after) ?? noSuchRequest(),
+    ({ key, id, after }, core) => loggedBy(core, key).log.messages(id, after) ?? noSuchRequest(),
   ),
-  'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, { tunnelList, platform }) => {
-    const item = tunnelList.find(key);
-    const command = item.log.curl(id, item.tunnel.public_url, reveal) ?? noSuchRequest();
-    await platform.copy(command);
+  'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, core) => {
+    const { log, tunnel } = loggedBy(core, key);
+    const command = (await log.curl(id, tunnel.public_url, reveal)) ?? noSuchRequest();
+    await core.platform.copy(command);
     return { hidesSecrets: command.includes(REDACTED) };
   }),
   /** writes requests as a HAR to a file that the user names; nothing if the user does not */
@@ -331,11 +334,10 @@ const ROWS = {
       ids: yup.array(requestId).min(1).max(LOG_REQUESTS_MAX).required(),
       reveal: yup.boolean().required(),
     }),
-    ({ key, ids, reveal }, { tunnelList, platform }) =>
-      exportHar(tunnelList.find(key), ids, reveal, platform),
+    ({ key, ids, reveal }, core) => exportHar(loggedBy(core, key), ids, reveal, core.platform),
   ),
-  'log:replay': channel(requestRef, async ({ key, id }, { tunnelList }) => ({
-    id: await tunnelList.find(key).log.replay(id),
+  'log:replay': channel(requestRef, async ({ key, id }, core) => ({
+    id: await loggedBy(core, key).log.replay(id),
   })),
   'log:clear': channel(tunnelRef, ({ key }, { tunnelList, undos }) => {
     const item = tunnelList.find(key);
@@ -363,20 +365,23 @@ const ROWS = {
   ),
 
   /** a request as it can be edited, without its secrets */
-  'bench:open': channel(requestRef, ({ key, id }, { tunnelList, signatures }) => {
-    const item = tunnelList.find(key);
-    return editView(item.log.detail(id, false) ?? noSuchRequest(), signatures.look(item, id));
+  'bench:open': channel(requestRef, async ({ key, id }, core) => {
+    const check = lookAt(core, key, id);
+    return editView((await loggedBy(core, key).log.detail(id, false)) ?? noSuchRequest(), check);
   }),
   /** sends it as it was edited */
   'bench:send': channel(
     exact({ key: tunnelKey, id: requestId, edit: editForm }),
-    ({ key, id, edit }, { tunnelList, signatures }) => sendEdited(tunnelList.find(key), id, edit, signatures),
+    ({ key, id, edit }, core) => {
+      const elsewhere = core.others.logOf(key);
+      return elsewhere === undefined
+        ? sendEdited(core.tunnelList.find(key), id, edit, core.signatures)
+        : sendUnsigned(elsewhere, id, edit);
+    },
   ),
 
   /** what the signature of a request says; nothing for what is no webhook. No secret goes back to the page */
-  'signature:look': channel(requestRef, ({ key, id }, { tunnelList, signatures }) =>
-    signatures.look(tunnelList.find(key), id),
-  ),
+  'signature:look': channel(requestRef, ({ key, id }, core) => lookAt(core, key, id)),
   'signature:add-secret': channel(
     exact({
       key: tunnelKey,
@@ -466,6 +471,20 @@ async function thenFlush<T>({ snapshots }: Core, work: Promise<T>): Promise<T> {
 
 function tunnelOf({ others, tunnelList }: Core, key: string): Tunnel {
   return others.find(key) ?? tunnelList.find(key).tunnel;
+}
+
+/** A tunnel whose requests are shown: of this app, or of another program of this user on this machine. */
+function loggedBy({ others, tunnelList }: Core, key: string) {
+  return others.logOf(key) ?? tunnelList.find(key);
+}
+
+/** Secrets are only for the tunnels of this app. */
+function lookAt(
+  { others, tunnelList, signatures }: Core,
+  key: string,
+  id: number,
+): SignatureCheck | undefined {
+  return others.logOf(key) === undefined ? signatures.look(tunnelList.find(key), id) : undefined;
 }
 
 /** The address comes from the relay, so it must not be able to start anything but a browser on this machine. */

@@ -5,9 +5,11 @@ import type { OtherTunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
+import { type FoundTunnel, Inspector } from '../../../client/inspector/inspector.ts';
 import { Signal } from '../../../client/signal.ts';
 import type { UndoList } from '../undo-list.ts';
 import { accessView } from './access.ts';
+import { RemoteLog } from './remote-log.ts';
 import type { TunnelItem } from './tunnel-item.ts';
 
 /**
@@ -22,8 +24,8 @@ interface OtherTunnelsOptions {
   readonly undos: Pick<UndoList, 'offer'>;
   /** ids of the tunnels of this app; `undefined` while it creates one */
   readonly ownIds: () => ReadonlySet<string> | undefined;
-  /** Finds the ids of tunnels that programs of this user serve on this machine. */
-  readonly servedHere: () => Promise<ReadonlySet<string>>;
+  /** Finds the tunnels that programs of this user serve on this machine. */
+  readonly servedHere: () => Promise<readonly FoundTunnel[]>;
 }
 
 /**
@@ -35,8 +37,8 @@ export class OtherTunnels {
   readonly #options: OtherTunnelsOptions;
   /** newest first */
   #tunnels: readonly Tunnel[] = [];
-  /** ids of those that this machine serves */
-  #here: ReadonlySet<string> = new Set();
+  /** the logs of those that this machine serves, by id */
+  #here: ReadonlyMap<string, Readable> = new Map();
   /** ids of those that will be closed once that can no longer be undone */
   readonly #stopping = new Set<string>();
   readonly #closer = new RelayCloser();
@@ -53,7 +55,7 @@ export class OtherTunnels {
       localPort: tunnel.local_port,
       createdBy: tunnel.created_by,
       isOnline: tunnel.online,
-      isHere: this.#here.has(tunnel.id),
+      log: this.#here.get(tunnel.id)?.log.point,
       isStopping: this.#stopping.has(tunnel.id) || this.#closer.unclosed.has(tunnel.id),
       lock: accessView(tunnel.access, undefined),
       isIdle: tunnel.idle_ttl,
@@ -88,13 +90,21 @@ export class OtherTunnels {
     const before = this.#tunnels;
     this.#tunnels = live.filter(({ id }) => !own.has(id)).slice(0, OTHER_TUNNELS_MAX);
     if (who(before) !== who(this.#tunnels) && this.#tunnels.length > 0)
-      this.#here = await this.#options.servedHere();
+      this.#showHere(await this.#options.servedHere());
     if (before.length > 0 || this.#tunnels.length > 0) this.changed.emit();
   }
 
-  /** Another user has signed in. */
+  /** @param key as for {@link OtherTunnels.find}. @returns what may be read of it and done with its requests, if it is served here */
+  logOf(key: string): { readonly tunnel: Tunnel; readonly log: RemoteLog } | undefined {
+    const tunnel = this.find(key);
+    const readable = this.#here.get(key);
+    return tunnel && readable && { tunnel, log: readable.log };
+  }
+
+  /** Another user has signed in, or nobody looks at them any longer: follows no other program. */
   clear(): void {
     this.#tunnels = [];
+    this.#showHere([]);
     this.#stopping.clear();
     this.changed.emit();
   }
@@ -128,9 +138,32 @@ export class OtherTunnels {
     });
   }
 
+  #showHere(found: readonly FoundTunnel[]): void {
+    const before = this.#here;
+    const known = new Set(this.#tunnels.map(({ id }) => id));
+    const onChange = (): void => this.changed.emit();
+    const readable = (tunnel: FoundTunnel): Readable => {
+      const { id, path } = tunnel;
+      const same = before.get(id);
+      if (same?.path === path) return same;
+      return { path, log: new RemoteLog({ inspector: new Inspector(tunnel), onChange }) };
+    };
+    this.#here = new Map(
+      found.filter(({ id }) => known.has(id)).map((tunnel) => [tunnel.id, readable(tunnel)]),
+    );
+    for (const [id, old] of before) if (this.#here.get(id) !== old) old.log.stop();
+  }
+
   #connection(): Connection {
     return signedIn(this.#options.connection());
   }
+}
+
+/** A tunnel whose requests can be read. */
+interface Readable {
+  /** where its process listens */
+  readonly path: string;
+  readonly log: RemoteLog;
 }
 
 /** Changes when one of them has come, gone, or got or lost its client. */

@@ -162,7 +162,7 @@ type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
 
 export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
   const { key, slug, folder } = tunnel;
-  const log = of(tunnel, 'log', 'palette.requestsTo', (acts) => acts.go({ screen: 'log', key }), 'log');
+  const log = logAction(tunnel);
   // Requests to a folder are not written by hand.
   const byHand =
     folder === undefined ? [of(tunnel, 'import', 'palette.importTo', (acts) => acts.importTo(key))] : [];
@@ -199,7 +199,13 @@ export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
 
 /** Actions on a tunnel that this app does not serve. */
 export function otherActions(tunnel: OtherTunnelView): readonly WindowAction[] {
-  return tunnel.isStopping ? [copyAction(tunnel)] : [copyAction(tunnel), ...liveActions(tunnel)];
+  const log = tunnel.log === undefined ? [] : [logAction(tunnel)];
+  return [copyAction(tunnel), ...log, ...(tunnel.isStopping ? [] : liveActions(tunnel))];
+}
+
+function logAction(tunnel: Named): WindowAction {
+  const { key } = tunnel;
+  return of(tunnel, 'log', 'palette.requestsTo', (acts) => acts.go({ screen: 'log', key }), 'log');
 }
 
 function copyAction(tunnel: Named): WindowAction {

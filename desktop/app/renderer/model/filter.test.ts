@@ -114,7 +114,7 @@ describe('request threads', () => {
 
 describe('a tunnel that this app does not serve', () => {
   it('shows who serves it, if anybody', () => {
-    assert.deepEqual(otherState(exampleOther({ isHere: true })), {
+    assert.deepEqual(otherState(exampleOther({ log: { epoch: 0, revision: 0 } })), {
       shape: 'online',
       word: 'Online',
       where: 'The command on this computer',

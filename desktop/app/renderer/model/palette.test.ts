@@ -122,7 +122,12 @@ describe('the command palette', () => {
   });
 
   it("finds the account's tunnels served elsewhere, with their place and their commands", () => {
-    const otter = exampleOther({ key: 'o', slug: 'brisk-otter', localPort: 4000, isHere: true });
+    const otter = exampleOther({
+      key: 'o',
+      slug: 'brisk-otter',
+      localPort: 4000,
+      log: { epoch: 0, revision: 0 },
+    });
     const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });
     const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
     const found = (typed: string) => foundEntries(all, [], typed);
@@ -132,6 +137,7 @@ describe('the command palette', () => {
         'brisk-otter',
         'grey-otter',
         'Copy the address of brisk-otter',
+        'Requests to brisk-otter',
         'Open brisk-otter',
         'Stop brisk-otter',
         'Copy the address of grey-otter',

@@ -7,6 +7,7 @@ import {
   type TunnelStatus,
   type TunnelView,
 } from '../../ipc/snapshot.ts';
+import { WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { accessLine, accessWords } from './access.ts';
@@ -189,17 +190,38 @@ export function openWishes(wishes: Partial<Settings>, settings: Settings): Parti
   return Object.fromEntries(open.map((name) => [name, wishes[name]]));
 }
 
+/** A tunnel whose requests the window shows. */
+export type LoggedTunnel = Pick<TunnelView, 'key' | 'slug' | 'url' | 'log' | 'logView'> & {
+  readonly isOnline: boolean;
+  /** whether its log is here, where it can be cleared */
+  readonly isOwn: boolean;
+  /** whether requests can be added by hand */
+  readonly canImport: boolean;
+};
+
+/** One of this app, or one that another program of this user serves on this machine. */
+export function loggedTunnel(
+  { tunnels, others }: Pick<Snapshot, 'tunnels' | 'others'>,
+  key: string,
+): LoggedTunnel | undefined {
+  const own = tunnels.find((tunnel) => tunnel.key === key);
+  const isOnline = own?.status.name === 'online';
+  // Requests to a folder are not written by hand.
+  if (own !== undefined) return { ...own, isOnline, isOwn: true, canImport: own.folder === undefined };
+  const other = others.find((tunnel) => tunnel.key === key);
+  const log = other?.log;
+  if (other === undefined || log === undefined) return undefined;
+  return { ...other, log, logView: WHOLE_LOG, isOwn: false, canImport: false };
+}
+
 /** The state of a tunnel that this app does not serve, and who serves it. */
 export function otherState({
   isOnline,
-  isHere,
+  log,
   isStopping,
-}: Pick<OtherTunnelView, 'isOnline' | 'isHere' | 'isStopping'>): TunnelState & { readonly where: string } {
-  const where = isHere
-    ? t('others.commandHere')
-    : isOnline
-      ? t('others.elsewhere')
-      : t('others.notConnected');
+}: Pick<OtherTunnelView, 'isOnline' | 'log' | 'isStopping'>): TunnelState & { readonly where: string } {
+  const where =
+    log !== undefined ? t('others.commandHere') : isOnline ? t('others.elsewhere') : t('others.notConnected');
   if (isStopping) return { shape: 'ended', word: t('others.stopping'), where };
   return isOnline
     ? { shape: 'online', word: t('state.online'), where }

@@ -50,7 +50,7 @@ const REMEMBER_MS = 500;
 
 /** The views of the logs. */
 export interface LogViews {
-  readonly viewOf: (tunnel: TunnelView | undefined) => LogView;
+  readonly viewOf: (tunnel: Pick<TunnelView, 'key' | 'logView'> | undefined) => LogView;
   readonly show: (key: string, view: LogView) => void;
 }
 
@@ -72,7 +72,7 @@ export function useLogViews(bridge: Bridge): LogViews {
     [bridge],
   );
   const viewOf = useCallback(
-    (tunnel: TunnelView | undefined) =>
+    (tunnel: Pick<TunnelView, 'key' | 'logView'> | undefined) =>
       tunnel === undefined ? WHOLE_LOG : (views.get(tunnel.key) ?? tunnel.logView),
     [views],
   );

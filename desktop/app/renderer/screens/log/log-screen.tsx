@@ -4,6 +4,7 @@ import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
+import { loggedTunnel } from '../../model/tunnel-state.ts';
 import { countText } from '../../model/numbers.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { SearchField } from '../../view/controls.tsx';
@@ -37,7 +38,7 @@ export function LogScreen({
 }): JSX.Element {
   const { importTo } = useShell();
   const { snapshot, logViews } = useWindow();
-  const tunnel = snapshot.tunnels.find(({ key }) => key === tunnelKey);
+  const tunnel = loggedTunnel(snapshot, tunnelKey);
   const { part, search } = logViews.viewOf(tunnel);
   const show = (view: LogView): void => logViews.show(tunnelKey, view);
   const log = useLog(tunnelKey, tunnel);
@@ -46,8 +47,6 @@ export function LogScreen({
   const acts = useRequestActs(tunnelKey, rowAction.run);
   const [menu, setMenu] = useState<RowMenu>();
   const [more, setMore] = useState<Spot>();
-  // Requests to a folder are not written by hand.
-  const canWrite = tunnel !== undefined && tunnel.folder === undefined;
   const har = useExport(tunnelKey);
   const all = frozen ?? log.requests;
   const elsewhere = useContentSearch(tunnelKey, search, log.requests);
@@ -133,8 +132,8 @@ export function LogScreen({
           spot={more}
           items={[
             ids.length > 0 && { label: t('log.exportDots'), act: () => har.run(ids, false) },
-            canWrite && { label: t('log.importDots'), act: () => importTo(tunnelKey) },
-            { label: t('log.clear'), act: onClear },
+            tunnel?.canImport === true && { label: t('log.importDots'), act: () => importTo(tunnelKey) },
+            tunnel?.isOwn !== false && { label: t('log.clear'), act: onClear },
           ]}
           close={() => setMore(undefined)}
         />

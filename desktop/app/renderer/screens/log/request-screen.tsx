@@ -18,6 +18,7 @@ import {
   timeText,
   visitorWords,
 } from '../../model/request.ts';
+import { loggedTunnel } from '../../model/tunnel-state.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { useCopied } from '../../view/controls.tsx';
 import { useKey } from '../../view/keyboard.ts';
@@ -35,11 +36,11 @@ const PENDING_MS = 1000;
 
 /** One request in full, with its response. */
 export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
-  const { tunnels } = useWindow().snapshot;
+  const { snapshot } = useWindow();
   const [reveal, setReveal] = useState(false);
   const loaded = useLoaded('log:detail', { key: tunnelKey, id, reveal }, { keep: keptDetail, laterMs });
   const detail = loaded.error === undefined ? loaded.value : undefined;
-  const canReach = tunnels.some(({ key, status }) => key === tunnelKey && status.name === 'online');
+  const canReach = loggedTunnel(snapshot, tunnelKey)?.isOnline === true;
   const secrets = detail === undefined ? 0 : hiddenSecrets(detail.request);
 
   return (

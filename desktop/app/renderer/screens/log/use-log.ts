@@ -19,7 +19,7 @@ export interface Log {
 }
 
 /** The log of a tunnel, updated when it changes. */
-export function useLog(key: string, tunnel: TunnelView | undefined): Log {
+export function useLog(key: string, tunnel: Pick<TunnelView, 'log'> | undefined): Log {
   const { bridge } = useShell();
   const [log, setLog] = useState<Log>(() => ({ requests: knownOf(key)?.requests, problem: undefined }));
   const reader = useRef<LogReader>(undefined);

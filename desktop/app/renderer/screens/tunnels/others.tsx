@@ -5,7 +5,7 @@ import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { addressParts } from '../../model/address.ts';
 import { otherState } from '../../model/tunnel-state.ts';
-import { type Action, useAction } from '../../view/context.ts';
+import { type Action, useAction, useShell } from '../../view/context.ts';
 import { Copier, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { Failure, List } from '../../view/kit.tsx';
@@ -31,7 +31,8 @@ export function Others({ tunnels }: { tunnels: readonly OtherTunnelView[] }): JS
 /** A tunnel that this app does not serve, with its origin and the available actions. */
 const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView }): JSX.Element {
   const action = useAction();
-  const { key, slug, lock, localPort, requests, isStopping, createdBy } = tunnel;
+  const { go } = useShell();
+  const { key, slug, log, lock, localPort, requests, isStopping, createdBy } = tunnel;
   const { unfolded, toggle, fold, onKeyDown } = useUnfolded(key);
   const isExtending = unfolded === 'extend';
   const { shape, word, where } = otherState(tunnel);
@@ -60,6 +61,11 @@ const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView 
         <TimeLeft tunnel={tunnel} />
         {!isStopping && (
           <span class="actions line">
+            {log !== undefined && (
+              <CardLink of={slug} id={`log-${key}`} act={() => go({ screen: 'log', key })}>
+                {t('log.requests')}
+              </CardLink>
+            )}
             <CardLink of={slug} id={`extend-${key}`} aria-expanded={isExtending} act={() => toggle('extend')}>
               {t('tunnels.extend')}
             </CardLink>
