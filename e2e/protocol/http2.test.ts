@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import type { ClientHttp2Session } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders } from 'node:http2';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { launchTrustingBrowser } from '../support/browser.ts';
 import { Authority } from '../support/certificates.ts';
 import { eventually, within } from '../support/deadline.ts';
 import {
@@ -41,6 +42,26 @@ const ENHANCE_YOUR_CALM = 11;
 function echoOf({ status, text }: Http2Response): Echo {
   assert.equal(status, 200, text);
   return JSON.parse(text) as Echo;
+}
+
+/** Asks for a WebSocket. */
+async function connect(
+  session: ClientHttp2Session,
+  more: Record<string, string>,
+): Promise<{ stream: ClientHttp2Stream; status: number }> {
+  // Whether it may is known only once the relay's settings have arrived.
+  if (session.remoteSettings.enableConnectProtocol !== true)
+    await within(20_000, 'settings', once(session, 'remoteSettings'));
+  const stream = session.request({
+    ':method': 'CONNECT',
+    ':protocol': 'websocket',
+    ':path': '/socket',
+    'sec-websocket-version': '13',
+    ...more,
+  });
+  stream.on('error', () => {});
+  const [head] = (await within(20_000, 'response', once(stream, 'response'))) as [IncomingHttpHeaders];
+  return { stream, status: Number(head[':status']) };
 }
 
 describe('HTTP/2 for visitors', () => {
@@ -343,6 +364,79 @@ describe('HTTP/2 for visitors', () => {
     const head = block(fields({ ':authority': authorityOf }));
     return frame(FRAMES.headers, END_HEADERS | END_STREAM, stream, head);
   }
+
+  describe('WebSockets (RFC 8441)', () => {
+    it('carry messages, and end with either side', async () => {
+      const { stream, status } = await connect(await open(), { ':authority': host });
+      assert.equal(status, 200);
+      // A masked text frame, whose mask changes nothing.
+      stream.write(Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x68, 0x69]));
+      const [echoed] = (await within(20_000, 'echo', once(stream, 'data'))) as [Buffer];
+      assert.deepEqual(echoed, Buffer.from([0x81, 2, 0x68, 0x69]));
+      const ended = once(stream, 'end');
+      stream.write(Buffer.from([0x88, 0x80, 0, 0, 0, 0]));
+      const [closing] = (await within(20_000, 'close', once(stream, 'data'))) as [Buffer];
+      assert.equal(closing[0], 0x88);
+      await within(20_000, 'end', ended);
+      stream.end();
+    });
+
+    it('reach the service as upgrades of HTTP/1.1, and only what it accepts is one', async () => {
+      for (const [said, expected] of [
+        [
+          'HTTP/1.1 101 x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: x\r\n\r\n',
+          502,
+        ],
+        ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok', 501],
+        ['HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno', 403],
+      ] as const) {
+        answer = said;
+        const { status } = await connect(await open(), {
+          ':authority': otherHost,
+          origin: `https://${otherHost}`,
+        });
+        assert.equal(status, expected);
+        const head = received.at(-1) ?? '';
+        assert.match(head, /^GET \/socket HTTP\/1\.1\r\n/);
+        for (const line of ['Connection: Upgrade', 'Upgrade: websocket', `origin: https://${otherHost}`])
+          assert.ok(head.includes(`\r\n${line}\r\n`), head);
+        assert.match(head, /\r\nSec-WebSocket-Key: [\w+/]{22}==\r\n/);
+      }
+    });
+
+    it("are not the relay's own, which need a connection of HTTP/1.1", async () => {
+      const { status } = await connect(await open(), {
+        ':authority': `localhost:${relay.port}`,
+        ':path': '/ws/control',
+      });
+      assert.ok(status >= 400, `${status}`);
+    });
+
+    it('of Chromium are opened on the connection of the page', async () => {
+      const browser = await launchTrustingBrowser(scope, authority.pem.toString(), '127.0.0.1');
+      const page = await browser.newPage();
+      await page.goto(`https://${otherHost}/`);
+      const heads = received.length;
+      answer = '';
+      await page.evaluate((url) => void new WebSocket(url), `wss://${otherHost}/live`);
+      await eventually(20_000, () =>
+        assert.match(received.slice(heads).join(''), /^GET \/live[^]*\r\n\r\n/m),
+      );
+      // Over HTTP/1.1, Chromium writes Sec-WebSocket-Version.
+      assert.match(received.slice(heads).join(''), /^sec-websocket-version: 13\r\n/m);
+      const echoed = await page.evaluate(
+        (url) =>
+          new Promise((resolve) => {
+            const socket = new WebSocket(url);
+            socket.addEventListener('open', () => socket.send('hello'));
+            socket.addEventListener('message', ({ data }) => resolve(data));
+            socket.addEventListener('close', ({ code }) => resolve(code));
+          }),
+        `wss://${host}/socket`,
+      );
+      assert.equal(echoed, 'hello');
+    });
+  });
 
   describe('malformed requests', () => {
     it('reach no tunnel, and the connection continues', async () => {

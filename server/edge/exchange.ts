@@ -5,6 +5,7 @@
 import { problemDetail } from '../../shared/control.ts';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestCounts } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
@@ -113,12 +114,14 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     this.#body = trackBody(plan.framing);
     this.#sink = sink;
     this.#owner = owner;
+    const hasMadeKey = plan.upgrade && sink.messages !== undefined;
     this.#response = new ResponseRelay(
       {
         method: plan.head.method,
         minor: plan.head.minor,
         interims,
         upgrade: plan.upgrade,
+        webSocketKey: hasMadeKey ? fieldValue(plan.head.fields, 'sec-websocket-key') : undefined,
         close,
         heldBack: plan.expectsContinue ? this.#body : undefined,
         rules: request,

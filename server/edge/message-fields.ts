@@ -12,6 +12,9 @@ export interface MessageField {
 
 const BLANKS = /^[ \t]+|[ \t]+$/g;
 
+/** RFC 9113 section 8.2.2, RFC 8441 section 5. */
+const MEANINGLESS: ReadonlySet<string> = new Set(['te', 'sec-websocket-accept']);
+
 /** Collects fields, without those about an HTTP/1.1 connection (RFC 9113 section 8.2.2). */
 export class MessageFields {
   readonly list: MessageField[] = [];
@@ -30,6 +33,6 @@ export class MessageFields {
   }
 
   #add(name: string, value: string): void {
-    if (!CONNECTION_FIELDS.has(name) && name !== 'te') this.list.push({ name, value });
+    if (!CONNECTION_FIELDS.has(name) && !MEANINGLESS.has(name)) this.list.push({ name, value });
   }
 }

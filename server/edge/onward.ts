@@ -65,7 +65,7 @@ export async function passOn(
 }
 
 /**
- * @param request the beginning of what the visitor has sent
+ * @param request what the visitor has sent so far
  * @returns sends the next bytes of the other relay, or that it has ended; false if a message cannot be made of them
  */
 function sender(
@@ -73,11 +73,13 @@ function sender(
   output: VisitorOutput,
   request: Buffer,
 ): (bytes: Buffer | undefined) => boolean {
-  if (messages === undefined)
-    return (bytes) => {
-      if (bytes !== undefined) output.send(bytes);
-      return true;
-    };
+  let isRaw = messages === undefined;
+  const passOnBytes = (bytes: Buffer | undefined): boolean => {
+    if (bytes === undefined) messages?.finish([]);
+    else output.send(bytes);
+    return true;
+  };
+  if (messages === undefined) return passOnBytes;
   const sink = {
     messages,
     statusMax,
@@ -90,23 +92,33 @@ function sender(
       output.noteWritten();
     },
   };
-  const method = request.toString('latin1', 0, request.indexOf(' '));
-  const context = {
-    method,
-    minor: 1,
-    interims: 'all',
-    upgrade: false,
-    close: true,
-    heldBack: undefined,
-  } as const;
-  const rules = { ending: PLAIN_ENDING, mapField: undefined };
-  const owner = { staysOpen() {} };
-  const response = new ResponseRelay({ ...context, rules, owner, isRelayed: true }, sink);
+  const head = request.toString('latin1');
+  const webSocketKey = OWN_KEY.exec(head)?.[1];
+  const response = new ResponseRelay(
+    {
+      method: head.slice(0, head.indexOf(' ')),
+      minor: 1,
+      interims: 'all',
+      upgrade: webSocketKey !== undefined,
+      webSocketKey,
+      close: true,
+      heldBack: undefined,
+      rules: { ending: PLAIN_ENDING, mapField: undefined },
+      owner: { staysOpen() {} },
+      isRelayed: true,
+    },
+    sink,
+  );
   let isDone = false;
   return (bytes) => {
+    if (isRaw) return passOnBytes(bytes);
     if (isDone || bytes === undefined) return isDone || response.completedByEnd(true);
     const progress = response.push(bytes);
     isDone = progress === 'done';
-    return isDone || progress === 'more';
+    isRaw = progress === 'switched';
+    return isDone || isRaw || progress === 'more';
   };
 }
+
+/** The key of a WebSocket over HTTP/2, as this relay has written it; names of a visitor's own fields are in lower case. */
+const OWN_KEY = /\r\nSec-WebSocket-Key: (\S+)\r\n/;

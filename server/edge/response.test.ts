@@ -511,6 +511,25 @@ describe('a response that is handed over as a message', () => {
     assert.deepEqual([taken, progress], [['200 ', 'a'], 'broken']);
   });
 
+  for (const [what, accept, progress] of [
+    ['that accepts it', 's3pPLMBiTxaQ9kYGzzhZRbK+xOo=', 'switched'],
+    ['that accepts another', 's3pPLMBiTxaQ9kYGzzhZRbK+xOp=', 'malformed'],
+  ] as const)
+    it(`opens a WebSocket with a key of the relay only after a response ${what}`, () => {
+      const answer = `HTTP/1.1 101 x\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\nA: b\r\n\r\nhi`;
+      const context = { upgrade: true, webSocketKey: 'dGhlIHNhbXBsZSBub25jZQ==' };
+      const result = handOver([answer], context);
+      assert.deepEqual(
+        [result.progress, result.taken],
+        [progress, progress === 'switched' ? ['101 a=b', 'hi'] : []],
+      );
+    });
+
+  it('opens no WebSocket without a response that accepts it', () => {
+    const context = { upgrade: true, webSocketKey: 'dGhlIHNhbXBsZSBub25jZQ==' };
+    assert.deepEqual(handOver(['HTTP/1.1 101 x\r\nUpgrade: websocket\r\n\r\n'], context).taken, []);
+  });
+
   it('of the relay itself has its fields, with any bytes in them', () => {
     const taken: unknown[] = [];
     const messages = {

@@ -1,6 +1,7 @@
 /**
  * Passes one response from a stream on to its visitor: informational heads, the final head, and the body to its end.
  */
+import { createHash } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import {
   BodyError,
@@ -18,6 +19,7 @@ import {
   refusedLine,
   type ResponseHead,
 } from '../../shared/http1/head.ts';
+import { HANDSHAKE_GUID } from '../../shared/websocket/byte-stream.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import { type MessageField, MessageFields } from './message-fields.ts';
 import type { Peer } from './request-head.ts';
@@ -68,6 +70,8 @@ export interface ResponseContext {
   readonly interims: InformationalResponses;
   /** Whether the request offers a WebSocket. */
   readonly upgrade: boolean;
+  /** of that WebSocket, if the visitor does not know it */
+  readonly webSocketKey?: string | undefined;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
   /**
@@ -229,6 +233,10 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return this.#refuse(statusLine(head));
+    const { webSocketKey } = this.#context;
+    const accept = head.fields.find((field) => field.is('sec-websocket-accept'));
+    if (webSocketKey !== undefined && accept?.value !== acceptOf(webSocketKey))
+      return this.#refuse(lineOf(head, accept));
     this.#sendInformational(head, rest);
     this.status = head.status;
     return 'switched';
@@ -351,6 +359,13 @@ export class ResponseRelay {
     this.#sink.messages?.finish(asMessage(this.#trailers));
     return 'done';
   }
+}
+
+/** What accepts a WebSocket with that key (RFC 6455 section 4.2.2). */
+function acceptOf(key: string): string {
+  return createHash('sha1')
+    .update(key + HANDSHAKE_GUID)
+    .digest('base64');
 }
 
 function asMessage(trailers: readonly Field[]): readonly MessageField[] {

@@ -19,7 +19,7 @@ export interface ConnectionOwner {
 
 /** Takes one response, whose content is written to the connection as it is. */
 export interface MessageTaker {
-  /** @param status below 200: of an informational response, which may be dropped */
+  /** @param status 101: a WebSocket is open, and what is written is its content; others below 200 may be dropped */
   begin(status: number, fields: readonly MessageField[]): void;
   /** The response is complete. */
   finish(trailers: readonly MessageField[]): void;

@@ -338,6 +338,7 @@ export function pipe(
   if (hasEnded) reads.pushEnd();
 
   function end(): void {
+    socket.messages?.finish([]);
     output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
   }
 }

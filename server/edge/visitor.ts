@@ -193,7 +193,9 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     if (route.kind === 'refuse') return this.end({ kind: 'failed', code: route.code });
     if (route.kind === 'options' || route.kind === 'redirect')
       return this.#answer(routeResponse(route), requests.relay);
-    if (route.kind === 'relay' && plan.upgrade && this.#upstreams.handlesUpgrade(route.target))
+    // A stream of HTTP/2 has no socket to give away.
+    const hasSocket = this.#socket.messages === undefined;
+    if (route.kind === 'relay' && plan.upgrade && hasSocket && this.#upstreams.handlesUpgrade(route.target))
       return void this.#upgrade(plan, route.target);
     this.#pass(plan, route, isRefused ? undefined : entry);
   }
@@ -269,7 +271,6 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     this.end({ kind: 'upgraded' });
     this.#leave();
     const { socket, bytes: head } = this.#socket.release();
-    // No stream of HTTP/2 asks for an upgrade.
     const own = socket.detach?.();
     return own && { socket: own, head };
   }

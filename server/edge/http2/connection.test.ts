@@ -18,6 +18,7 @@ import {
   COMPRESSION_ERROR,
   CONTINUATION,
   DATA,
+  ENABLE_CONNECT_PROTOCOL,
   END_HEADERS,
   END_STREAM,
   ENHANCE_YOUR_CALM,
@@ -42,7 +43,7 @@ import {
   WINDOW_MAX,
   WINDOW_UPDATE,
 } from './frames.ts';
-import { HeaderEncoder } from './hpack.ts';
+import { HeaderDecoder, HeaderEncoder } from './hpack.ts';
 import { HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_STANDSTILL_MS, HTTP2_STREAM_WINDOW_BYTES } from './intake.ts';
 import { HTTP2_UNREAD_MS } from './unread.ts';
 
@@ -203,6 +204,15 @@ const get = (id: number, priority: string): Buffer =>
 const prioritize = (id: number, priority: string): Buffer =>
   frame(PRIORITY_UPDATE, 0, 0, Buffer.concat([number(id), text(priority)]));
 
+/** of the response on the first stream */
+function statusOf(world: World): string | undefined {
+  let status: string | undefined;
+  new HeaderDecoder().decode(world.of(HEADERS, 1)[0]?.payload ?? Buffer.alloc(0), (field) => {
+    if (field.name === ':status') status = field.value;
+  });
+  return status;
+}
+
 /** Reads all responses. @returns the streams in the order in which they ended */
 async function endsOf(world: World): Promise<number[]> {
   await world.read();
@@ -350,6 +360,84 @@ describe('Http2Connection', () => {
       for (const [index, stream] of world.streams.entries())
         respond(stream, 200, 1, 'x'.repeat((index === 0 ? 2 : 40) * 16 * KIB));
       assert.deepEqual(await endsOf(world), [1, 3, 5]);
+    });
+  });
+
+  describe('a stream that opens a WebSocket (RFC 8441)', () => {
+    const CONNECT = ((): Buffer => {
+      const encoder = new HeaderEncoder();
+      encoder.begin();
+      const fields = {
+        method: 'CONNECT',
+        protocol: 'websocket',
+        scheme: 'https',
+        authority: 'abc.test',
+        path: '/',
+      };
+      for (const [name, value] of Object.entries(fields)) encoder.add(`:${name}`, value);
+      return frame(HEADERS, END_HEADERS, 1, encoder.finish());
+    })();
+    const seen: string[] = [];
+    const see = (bytes: Buffer): unknown => seen.push(String(bytes).split('\r\n', 1)[0] ?? '');
+
+    /** a connection with such a stream, and what its owner is told */
+    async function openSocket(): Promise<World> {
+      seen.length = 0;
+      const world = new World((stream) => {
+        stream.attach({
+          ...ownerOf(see),
+          ended: () => seen.push('ended'),
+          closed: () => seen.push('closed'),
+        });
+      });
+      await world.read();
+      await world.write(CONNECT);
+      return world;
+    }
+
+    it('is announced', async () => {
+      const world = new World();
+      await world.read();
+      assert.ok(
+        world.of(SETTINGS)[0]?.payload.includes(Buffer.from([0, ENABLE_CONNECT_PROTOCOL, 0, 0, 0, 1])),
+      );
+    });
+
+    it('carries both directions as they are, until either side ends', async () => {
+      const world = await openSocket();
+      const [stream] = world.streams;
+      stream?.messages?.begin(101, []);
+      stream?.write(text('hello'));
+      await world.write(data(1, 3), frame(DATA, END_STREAM, 1, text('x')));
+      assert.deepEqual(seen, ['GET / HTTP/1.1', '\0\0\0', 'x', 'ended']);
+      assert.deepEqual([statusOf(world), String(world.of(DATA, 1)[0]?.payload)], ['200', 'hello']);
+      assert.equal(world.hasEnded(1), false);
+      stream?.messages?.finish([]);
+      await world.settle();
+      assert.deepEqual([world.hasEnded(1), world.resets.size, seen.at(-1)], [true, 0, 'closed']);
+    });
+
+    it('tells its owner of the end only after what came before it', async () => {
+      const world = await openSocket();
+      world.streams[0]?.pause();
+      await world.write(frame(DATA, END_STREAM, 1, text('x')));
+      assert.deepEqual(seen, ['GET / HTTP/1.1']);
+      world.streams[0]?.resume();
+      await world.settle();
+      assert.deepEqual(seen, ['GET / HTTP/1.1', 'x', 'ended']);
+    });
+
+    it('does not take another success of a service for a WebSocket', async () => {
+      const world = await openSocket();
+      respond(world.streams[0], 204, 1, '');
+      await world.settle();
+      assert.deepEqual([statusOf(world), world.hasEnded(1)], ['501', true]);
+    });
+
+    it('fails with trailers', async () => {
+      const world = await openSocket();
+      await world.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, 0));
+      assert.deepEqual([...world.resets], [[1, PROTOCOL_ERROR]]);
     });
   });
 

@@ -345,7 +345,7 @@ export class Http2Connection implements SlotHolder, LimitedConnection, StreamCar
     const trailers = new TrailerFields();
     this.#decoder.decode(bytes, trailers.add);
     if (!stream.receives) stream.fail(STREAM_CLOSED);
-    else if (!isEnd) stream.fail(PROTOCOL_ERROR);
+    else if (!isEnd || stream.isWebSocket) stream.fail(PROTOCOL_ERROR);
     else stream.ends(trailers.write() ?? 'malformed');
   }
 

@@ -39,13 +39,14 @@ export const REFUSED_STREAM = 7;
 export const COMPRESSION_ERROR = 9;
 export const ENHANCE_YOUR_CALM = 11;
 
-// Settings (RFC 9113 section 6.5.2, RFC 9218 section 2.1)
+// Settings (RFC 9113 section 6.5.2, RFC 8441 section 3, RFC 9218 section 2.1)
 export const HEADER_TABLE_SIZE = 1;
 export const ENABLE_PUSH = 2;
 export const MAX_CONCURRENT_STREAMS = 3;
 export const INITIAL_WINDOW_SIZE = 4;
 export const MAX_FRAME_SIZE = 5;
 export const MAX_HEADER_LIST_SIZE = 6;
+export const ENABLE_CONNECT_PROTOCOL = 8;
 export const NO_RFC7540_PRIORITIES = 9;
 
 /** What each side accepts until told otherwise (RFC 9113 section 6.5.2). */

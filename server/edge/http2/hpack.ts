@@ -17,6 +17,8 @@ export type FieldKind =
   | 'length'
   | 'accept'
   | 'priority'
+  | 'protocol'
+  | 'websocket-key'
   /** makes the message malformed (RFC 9113 sections 8.2 and 8.3) */
   | 'malformed';
 
@@ -44,6 +46,8 @@ const KINDS: ReadonlyMap<string, FieldKind> = new Map([
   ['content-length', 'length'],
   ['accept', 'accept'],
   ['priority', 'priority'],
+  [':protocol', 'protocol'],
+  ['sec-websocket-key', 'websocket-key'],
 ]);
 
 /** The name and the value of a field, judged as a field of a request. */

@@ -50,6 +50,35 @@ describe('RequestFields', () => {
     assert.equal(fault([...PLAIN, 'host', 'ABC.test:443']), undefined);
   });
 
+  describe('that open a WebSocket (RFC 8441)', () => {
+    const CONNECT = [':method', 'CONNECT', ':protocol', 'websocket', ...PLAIN.slice(2)];
+
+    it('become an upgrade with a key, after which nothing is read as another request', () => {
+      const { bytes, body } = write([...CONNECT, 'origin', 'https://abc.test'], false);
+      assert.match(
+        bytes.toString('latin1'),
+        /^GET \/a\?b HTTP\/1\.1\r\nHost: abc\.test\r\norigin: https:\/\/abc\.test\r\nUpgrade: websocket\r\nSec-WebSocket-Key: [\w+/]{22}==\r\nConnection: Upgrade, close\r\n\r\n$/,
+      );
+      assert.equal(body, 'websocket');
+    });
+
+    it('have a different key each time', () => {
+      assert.notEqual(written(CONNECT, false), written(CONNECT, false));
+    });
+
+    for (const [what, fields, isComplete] of [
+      ['that end with their head', CONNECT, true],
+      ['of another protocol', [...CONNECT.slice(0, 3), 'connect-udp', ...CONNECT.slice(4)], false],
+      ['of another method', [':method', 'GET', ...CONNECT.slice(2)], false],
+      ['with a length', [...CONNECT, 'content-length', '1'], false],
+      ['with a key of their own', [...CONNECT, 'sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ=='], false],
+      ['with two protocols', [':protocol', 'websocket', ...CONNECT], false],
+    ] as const)
+      it(`are malformed ${what}`, () => {
+        assert.match(written(fields, isComplete), /^HTTP\/2\r\n/);
+      });
+  });
+
   it('joins the parts of a cookie', () => {
     assert.match(written([...PLAIN, 'cookie', 'a=1', 'x', 'y', 'cookie', 'b=2']), /\r\ncookie: a=1; b=2\r\n/);
   });

@@ -1,7 +1,8 @@
 /** The head of an HTTP/2 request as one of HTTP/1.1, which the parser of all requests then reads (RFC 9113 section 8.3.1). */
+import { randomBytes } from 'node:crypto';
 import { REQUEST_FIELDS_MAX, REQUEST_HEAD_MAX_BYTES } from '../request-head.ts';
 import { isHost, namesHost } from '../route.ts';
-import type { HeaderField } from './hpack.ts';
+import type { FieldKind, HeaderField } from './hpack.ts';
 import { PRIORITY_MAX_LENGTH, urgencyOf } from './priority.ts';
 
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
@@ -11,8 +12,8 @@ const LENGTH = /^\d{1,15}$/;
 
 export interface WrittenHead {
   readonly bytes: Buffer;
-  /** How the body follows: not at all, as it is, or chunked. */
-  readonly body: 'none' | 'length' | 'chunked';
+  /** How the body follows: not at all, as it is, or chunked; `websocket`: as it is, but not as a part of the request. */
+  readonly body: 'none' | 'length' | 'chunked' | 'websocket';
   /** bytes of a body whose length was announced */
   readonly length: number;
   /** how soon the visitor wants the response: from 0, which comes first, to 7 */
@@ -25,6 +26,8 @@ export class RequestFields {
   #scheme: string | undefined;
   #authority: string | undefined;
   #path: string | undefined;
+  #protocol: string | undefined;
+  #hasKey = false;
   #host: string | undefined;
   #length: string | undefined;
   #accept = '';
@@ -40,8 +43,7 @@ export class RequestFields {
       return;
     }
     const { kind, value } = field;
-    if (kind === 'method' || kind === 'scheme' || kind === 'authority' || kind === 'path')
-      return this.#setPseudo(kind, value);
+    if (field.name.startsWith(':') && kind !== 'malformed') return this.#setPseudo(kind, value);
     this.#count += 1;
     if (kind === 'malformed') this.#isMalformed = true;
     else if (kind === 'host') this.#host = this.#once(this.#host, value);
@@ -49,6 +51,7 @@ export class RequestFields {
     else {
       if (kind === 'accept') this.#accept ||= value;
       else if (kind === 'priority') this.#addPriority(value);
+      else if (kind === 'websocket-key') this.#hasKey = true;
       else this.#length ??= value;
       this.#count -= 1;
       this.#addLine(field.line);
@@ -76,12 +79,13 @@ export class RequestFields {
     return value;
   }
 
-  #setPseudo(kind: 'method' | 'scheme' | 'authority' | 'path', value: string): void {
+  #setPseudo(kind: FieldKind, value: string): void {
     // They come first (RFC 9113 section 8.3).
     if (this.#count > 0) this.#isMalformed = true;
     if (kind === 'method') this.#method = this.#once(this.#method, value);
     else if (kind === 'scheme') this.#scheme = this.#once(this.#scheme, value);
     else if (kind === 'authority') this.#authority = this.#once(this.#authority, value);
+    else if (kind === 'protocol') this.#protocol = this.#once(this.#protocol, value);
     else this.#path = this.#once(this.#path, value);
   }
 
@@ -94,19 +98,38 @@ export class RequestFields {
     const method = this.#method ?? '';
     const target = this.#target();
     if (host === undefined || target === undefined || !METHOD.test(method)) return this.#refusable();
+    if (this.#protocol !== undefined) return this.#writeWebSocket(host, target, isComplete);
     const body = this.#length !== undefined ? 'length' : isComplete ? 'none' : 'chunked';
     const coding = body === 'chunked' ? 'Transfer-Encoding: chunked\r\n' : '';
-    const lines = this.#lines + this.#cookieLines() + coding;
     // The stream ends with the response; in HTTP/1.1, this field announces that.
-    const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}Connection: close\r\n\r\n`;
+    const head = this.#head(method, target, host, `${coding}Connection: close`);
     const length = LENGTH.test(this.#length ?? '') ? Number(this.#length) : 0;
-    // A few bytes of a visitor can name large fields, so of a head that the parser refuses for its size no more is kept.
     return {
-      bytes: Buffer.from(head.slice(0, REQUEST_HEAD_MAX_BYTES + 1), 'latin1'),
+      bytes: head,
       body,
       length,
       urgency: urgencyOf(this.#priority),
     };
+  }
+
+  /**
+   * A WebSocket (RFC 8441). The key of its handshake has no equivalent in HTTP/2, and should the service refuse the
+   * WebSocket, nothing that follows is another request.
+   */
+  #writeWebSocket(host: string, target: string, isComplete: boolean): WrittenHead {
+    const isPossible = this.#method === 'CONNECT' && this.#protocol === 'websocket' && !isComplete;
+    if (!isPossible || this.#length !== undefined || this.#hasKey) return this.#refusable();
+    const key = randomBytes(16).toString('base64');
+    const more = `Upgrade: websocket\r\nSec-WebSocket-Key: ${key}\r\nConnection: Upgrade, close`;
+    const bytes = this.#head('GET', target, host, more);
+    return { bytes, body: 'websocket', length: 0, urgency: urgencyOf(this.#priority) };
+  }
+
+  #head(method: string, target: string, host: string, more: string): Buffer {
+    const lines = this.#lines + this.#cookieLines() + more;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${lines}\r\n\r\n`;
+    // A few bytes of a visitor can name large fields, so of a head that the parser refuses for its size no more is kept.
+    return Buffer.from(head.slice(0, REQUEST_HEAD_MAX_BYTES + 1), 'latin1');
   }
 
   #namedHost(): string | undefined {

@@ -71,6 +71,8 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
   #given = { bytes: 0, content: 0 };
   #isFlowing = false;
   #hasEnded = false;
+  /** whether the visitor has ended its side of a WebSocket, which its reader has not been told */
+  #endWaits = false;
   /** bytes that the visitor may still send */
   receiveWindow: number;
   /** content that waits for a reader */
@@ -136,6 +138,11 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
     return !this.#hasEnded;
   }
 
+  /** Whether it opens a WebSocket (RFC 8441). */
+  get isWebSocket(): boolean {
+    return this.#bodyKind === 'websocket';
+  }
+
   /** Whether the request ended without the body that it announced. */
   get lacksBody(): boolean {
     return this.#hasEnded && this.#missing > 0;
@@ -158,6 +165,7 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
       }
       this.#give(content, content.length);
     } else if (this.#bodyKind === 'chunked') this.#give(chunk(content), content.length);
+    else if (this.isWebSocket) this.#give(content, content.length);
     else return content.length;
     if (this.waiting > 0 && this.waitsSince === Infinity) this.waitsSince = this.#carrier.now();
     return 0;
@@ -169,6 +177,10 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
     if (this.destroyed) return;
     if (trailers === 'malformed' || this.#missing > 0) return this.#endIncomplete();
     if (this.#bodyKind === 'chunked') this.#give(trailers, 0);
+    if (this.isWebSocket) {
+      this.#endWaits = true;
+      this.#passInput();
+    }
     if (this.#isEnded && this.writableLength === 0) this.#over();
   }
 
@@ -225,6 +237,10 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
       this.#inputContent = 0;
       if (piece === undefined) break;
       this.#owner?.arrived(piece);
+    }
+    if (this.#endWaits && this.#isFlowing) {
+      this.#endWaits = false;
+      this.#owner?.ended();
     }
     // Even if the reader has just closed the stream: the connection returns only what still waits.
     if (accepted === 0) return;
@@ -420,8 +436,9 @@ export class Http2Stream implements VisitorConnection, MessageTaker {
     const bytes = fields.reduce((sum, { name, value }) => sum + name.length + value.length + LINE_EXTRA, 0);
     this.bytesWritten += bytes;
     if (this.destroyed) return;
-    if (status < 200) return this.#carrier.inform(this, { status, fields });
-    this.#head = { status, fields };
+    const sent = this.isWebSocket ? statusOfConnect(status) : status;
+    if (sent < 200) return this.#carrier.inform(this, { status, fields });
+    this.#head = { status: sent, fields };
     this.#hasBegun = true;
     this.#hasMore(bytes);
   }
@@ -448,6 +465,12 @@ function chunk(content: Buffer): Buffer {
   content.copy(bytes, size.length);
   bytes.write('\r\n', size.length + content.length, 'latin1');
   return bytes;
+}
+
+/** Any success accepts the WebSocket (RFC 8441 section 5), but that of HTTP/1.1 only 101. */
+function statusOfConnect(status: number): number {
+  if (status === 101) return 200;
+  return status >= 200 && status < 300 ? 501 : status;
 }
 
 export function block(encoder: HeaderEncoder, fields: readonly MessageField[], status?: number): Buffer {
