@@ -104,8 +104,14 @@ describe('the keys of the window', () => {
     return page;
   }
 
-  it('are listed by ?, except while a text is typed', async () => {
-    const page = await openLog(live(SHOP)());
+  it('are listed by ?, except while a text is typed, and choose folders and projects without a menu bar', async () => {
+    const main = live(SHOP)();
+    const page = await openLog(main);
+    await page.keyboard.press('ControlOrMeta+o');
+    await page.keyboard.press('ControlOrMeta+Shift+O');
+    await eventually(20_000, () =>
+      assert.deepEqual([asked(main, 'project:choose'), asked(main, 'folder:choose')], [1, 1]),
+    );
     await page.keyboard.press('?');
     const sheet = page.getByRole('dialog', { name: 'Keys of the window' });
     await sheet.getByText('Replay the request.').waitFor();

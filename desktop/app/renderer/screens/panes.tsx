@@ -5,7 +5,7 @@ import { PANE_WIDTH_MAX, type Settings, type UndoView } from '../../ipc/snapshot
 import { t } from '../../messages/translate.ts';
 import { beside, currentPlace, homeAt, type Route } from '../model/route.ts';
 import { isLive } from '../model/tunnel-state.ts';
-import { PaneContext, ShellContext, UndoContext, useShell, useWindow, WrapContext } from '../view/context.ts';
+import { PaneContext, ShellContext, UndoContext, useShell, useWindow } from '../view/context.ts';
 import { useKey, useMedia } from '../view/keyboard.ts';
 import { LogScreen } from './log/log-screen.tsx';
 import { requestOfRow } from './log/request-list.tsx';
@@ -78,14 +78,12 @@ export function Panes(): JSX.Element {
 
 /** The last opened screen, unless it is a log. */
 function Opened(): JSX.Element {
-  const { snapshot, trail } = useWindow();
+  const { trail } = useWindow();
   const { isBeside } = currentPlace(trail);
   const pane = useMemo(() => ({ isMain: true, takesFocus: !isBeside, hasBack: true }), [isBeside]);
   return (
     <PaneContext.Provider value={pane}>
-      <WrapContext.Provider value={snapshot.settings.wrapsBodies}>
-        <OpenedScreen route={currentPlace(trail).route} />
-      </WrapContext.Provider>
+      <OpenedScreen route={currentPlace(trail).route} />
     </PaneContext.Provider>
   );
 }

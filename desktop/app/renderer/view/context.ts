@@ -10,7 +10,7 @@ import {
   useState,
 } from 'preact/hooks';
 import type { CallError } from '../../ipc/ipc.ts';
-import type { SessionView, Settings, Snapshot, UndoView } from '../../ipc/snapshot.ts';
+import type { SessionView, Snapshot, UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import type { Bridge, Channels } from '../bridge.ts';
 import type { Acts, Call, CardPart, Outcome } from '../model/actions.ts';
@@ -57,9 +57,6 @@ export function useWindow(): WindowState {
 
 /** actions that the user can still undo */
 export const UndoContext = createContext<readonly UndoView[]>([]);
-
-/** whether long lines of bodies are wrapped */
-export const WrapContext = createContext<Settings['wrapsBodies']>(true);
 
 /** How a screen is placed beside others. */
 interface Pane {

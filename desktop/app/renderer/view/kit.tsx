@@ -304,7 +304,7 @@ export function Choice({
   );
 }
 
-/** Names with their values, both of which are code. */
+/** Names with their values. Both are code. */
 export function Table({
   rows,
   caption,
@@ -338,7 +338,7 @@ export function Table({
   );
 }
 
-/** Buttons, one of which is pressed. Pressing that one chooses it again. */
+/** A choice among buttons: one is pressed. A press of that one chooses it again. */
 export function Toggles<T extends string>({
   label,
   choices,

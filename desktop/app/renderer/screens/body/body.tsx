@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
 import {
@@ -17,7 +17,7 @@ import {
 import { findInJson, findInText, type Found, foundText, NOTHING_FOUND } from '../../model/body/find.ts';
 import type { JsonDocument } from '../../model/body/json-document.ts';
 import { bytesText } from '../../model/numbers.ts';
-import { useShell, WrapContext } from '../../view/context.ts';
+import { useShell, useWindow } from '../../view/context.ts';
 import { keysText } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keyboard.ts';
 import { Button, IconButton, Table, Toggles } from '../../view/kit.tsx';
@@ -33,7 +33,7 @@ export function Body({ of, message }: { of: BodyKind; message: MessageView }): J
 
 function SomeBody({ of, view }: { of: BodyKind; view: BodyView }): JSX.Element {
   const { bridge } = useShell();
-  const wraps = useContext(WrapContext);
+  const wraps = useWindow().snapshot.settings.wrapsBodies;
   const [chosen, setChosen] = useState<Way>();
   const ways = useMemo(() => shownWays(view), [view]);
   const way = chosen !== undefined && ways.includes(chosen) ? chosen : (ways[0] ?? 'hex');

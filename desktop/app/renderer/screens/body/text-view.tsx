@@ -1,7 +1,7 @@
 import type { JSX, RefObject } from 'preact';
-import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { type Found, type TextBlock, textBlocks } from '../../model/body/find.ts';
-import { WrapContext } from '../../view/context.ts';
+import { useWindow } from '../../view/context.ts';
 
 /** Estimated characters of a wrapped line. */
 const WRAPPED_AFTER = 80;
@@ -25,7 +25,7 @@ export function TextView({
   /** whether its lines may be wrapped without loss of meaning */
   mayWrap: boolean;
 }): JSX.Element {
-  const wraps = useContext(WrapContext) && mayWrap;
+  const wraps = useWindow().snapshot.settings.wrapsBodies && mayWrap;
   const pre = useRef<HTMLPreElement>(null);
   const blocks = useMemo(() => textBlocks(text).map(block), [text]);
   useHighlights(pre, found.at, length, current, text);

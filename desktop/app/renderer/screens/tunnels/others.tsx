@@ -60,7 +60,7 @@ const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView 
       <div class="time-row line dim">
         <TimeLeft tunnel={tunnel} />
         {!isStopping && (
-          <span class="actions line">
+          <span class="actions line s1">
             {log !== undefined && (
               <CardLink of={slug} id={`log-${key}`} act={() => go({ screen: 'log', key })}>
                 {t('log.requests')}

@@ -66,7 +66,7 @@ export function TimeRow({
       <Fuse tunnel={tunnel} />
       <div class="time-row line dim">
         <TimeLeft tunnel={tunnel} />
-        <span class="actions line">
+        <span class="actions line s1">
           {shape !== 'soon' && (
             <CardLink
               of={slug}

@@ -157,7 +157,7 @@ function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): J
         {status.name === 'ended' && status.why} {name === '' && !isOfCommand && t('tunnels.newAddress')}
       </span>
       {!isOfCommand && (
-        <span class="actions line">
+        <span class="actions line s1">
           <CardLink of={slug} id={`start-${key}`} act={() => action.run('tunnel:start', { key })}>
             {t('tunnels.startAgain')}
           </CardLink>
