@@ -14,7 +14,7 @@ import { Scope } from '../../support/scope.ts';
 import { describeMachine, install } from '../machine.ts';
 import { rotated } from '../stats.ts';
 import { allowCongestionControl, buildWanlink, disturb, Lab, removeAbandoned } from './lab.ts';
-import { type Options, PROFILES, readOptions, TESTS } from './options.ts';
+import { type Options, PROFILES, readOptions, TESTS, testsOf } from './options.ts';
 import { type Run, wanPage, wanPlot, type WanSamples } from './report.ts';
 import { NAMES, REFERENCE, startSystems, SYSTEMS } from './systems.ts';
 
@@ -83,11 +83,11 @@ async function measure(
       }
     };
     for (const { name, lab } of labs)
-      for (const test of options.tests.filter((each) => ALONE.has(each))) await run(name, lab, test);
-    const others = options.tests.filter((test) => !ALONE.has(test));
+      for (const test of testsOf(options, name).filter((each) => ALONE.has(each))) await run(name, lab, test);
     await Promise.all(
       labs.map(async ({ name, lab }) => {
-        for (const test of others) await run(name, lab, test);
+        for (const test of testsOf(options, name).filter((each) => !ALONE.has(each)))
+          await run(name, lab, test);
       }),
     );
   }

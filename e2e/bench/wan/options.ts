@@ -9,11 +9,14 @@ export interface Profile {
   readonly visitor: readonly [string, string];
   /** from the relay to the client */
   readonly client: readonly [string, string];
+  /** the only tests that are measured with it; all by default */
+  readonly tests?: readonly string[];
 }
 
 const HOME = ['delay=15,rate=100,queue=384,loss=0.1', 'delay=15,rate=20,queue=256,loss=0.1'] as const;
 const FAR = ['delay=50,rate=50,queue=640,loss=0.5', 'delay=50,rate=50,queue=640,loss=0.5'] as const;
 const NEAR_VISITOR = 'delay=20,rate=100,queue=512';
+const LOSSY = 'delay=20,rate=100,queue=1000,loss=1';
 const MOBILE_VISITOR = 'delay=40,jitter=10,rate=20,queue=256,loss=1';
 
 export const PROFILES: Readonly<Record<string, Profile>> = {
@@ -33,6 +36,12 @@ export const PROFILES: Readonly<Record<string, Profile>> = {
     visitor: [MOBILE_VISITOR, MOBILE_VISITOR],
     client: HOME,
   },
+  lossy: {
+    title: 'visitor 40 ms from the relay, 100 Mbit/s; client 40 ms, 100 Mbit/s, 1 % loss each way',
+    visitor: [NEAR_VISITOR, NEAR_VISITOR],
+    client: [LOSSY, LOSSY],
+    tests: ['visitors'],
+  },
 };
 
 /** The measures of each test, as the rows of the results name them. Whether more is better follows from the unit. */
@@ -44,6 +53,7 @@ export const TESTS: Readonly<Record<string, readonly string[]>> = {
   download: ['20 MB down, MB/s'],
   upload: ['20 MB up, MB/s'],
   downloads: ['4 downloads together, MB/s'],
+  visitors: ['128 visitors together, 100 kB each, MB/s', '128 visitors together, 1 MB each, MB/s'],
   beside: [
     'small request beside a download, p50 ms',
     'small request beside a download, p99 ms',
@@ -100,6 +110,12 @@ export function readOptions(args: readonly string[]): Options {
     tests: chosen('only', values.only ?? defaults.only, TESTS),
     isWhole: !values.short && values.profile === undefined && values.only === undefined,
   };
+}
+
+/** The chosen tests that are measured with a profile. */
+export function testsOf({ tests }: Pick<Options, 'tests'>, profile: string): string[] {
+  const only = PROFILES[profile]?.tests;
+  return tests.filter((test) => only?.includes(test) ?? true);
 }
 
 /** The chosen names, in the order of the table. */

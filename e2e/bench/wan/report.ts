@@ -2,7 +2,7 @@
 import type { Machine } from '../machine.ts';
 import { barChart, rounded, table } from '../report.ts';
 import { median } from '../stats.ts';
-import { PROFILES, TESTS } from './options.ts';
+import { PROFILES, TESTS, testsOf } from './options.ts';
 import { REFERENCE, SYSTEMS } from './systems.ts';
 
 /** The values of each round by `profile/measure/system`; `null` for one that failed. */
@@ -61,7 +61,8 @@ const COLOURS = { culvert: '#1f6feb', 'culvert h1': '#79b8ff', ssh: '#2da44e', d
 
 /** An SVG of the seconds that a page takes: a group of bars for each profile, first load and reload. */
 export function wanPlot(samples: WanSamples): string {
-  const groups = Object.keys(PROFILES).flatMap((profile) =>
+  const profiles = Object.keys(PROFILES).filter((name) => testsOf({ tests: ['page'] }, name).length > 0);
+  const groups = profiles.flatMap((profile) =>
     (TESTS['page'] ?? []).map((measure): [string, (number | undefined)[]] => [
       `${profile}: ${measure.replace(/ of (the page|300 modules)/, '')}`,
       Object.keys(COLOURS).map((system) => {

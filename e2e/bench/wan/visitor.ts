@@ -263,6 +263,7 @@ const tests: Readonly<Record<string, (system: System) => Promise<number[]>>> = {
   },
   download: async (system) => [await download(system, 1, LARGE_BYTES)],
   downloads: async (system) => [await download(system, 4, LARGE_BYTES / 2)],
+  visitors: async (system) => [await download(system, 128, 100_000), await download(system, 128, 1e6)],
   async upload(system) {
     const visitor = await open(system);
     const start = performance.now();
