@@ -49,11 +49,7 @@ describe('culvert-relay doctor', () => {
   }
 
   it('finds no fault in a newly started relay, and knows of its backup', async () => {
-    const metrics = String(await closedPort());
-    const { relay, settings } = await start({
-      CULVERT_METRICS_PORT: metrics,
-      CULVERT_MAX_CONNECTIONS: '100',
-    });
+    const { relay, settings } = await start();
     const copy = spawnRelay(scope, ['backup', join(relay.dataDirectory, 'copy.db')], settings);
     assert.equal((await copy.exit()).code, 0, copy.stderr);
     const { code, ok, failed, said } = await doctor(settings);
@@ -64,9 +60,6 @@ describe('culvert-relay doctor', () => {
         'database',
         'backup',
         'listener',
-        'metrics',
-        'files',
-        'tcp',
         'public',
         'host',
         'upgrade',

@@ -4,35 +4,16 @@ import { utimesSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import {
-  createSecureContext,
-  createServer as createTlsServer,
-  getCACertificates,
-  type Server as TlsServer,
-  setDefaultCACertificates,
-} from 'node:tls';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
-import { type Config, loadConfig } from '../config.ts';
+import { loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
-import { openStore } from '../store/open-store.ts';
 import { selfSigned } from '../testing/fake-authority.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aDomain, anAccount } from '../testing/fixtures.ts';
 import { type Check, Fault, Skipped } from './check.ts';
-import { clusterChecks, congestionControl, storeChecks } from './machine-checks.ts';
+import { clusterChecks, storeChecks } from './machine-checks.ts';
 import { addressChecks, certificateChecks, nameChecks } from './name-checks.ts';
 
 const DAY_MS = 24 * 3_600_000;
-
-const WITH_ACME: Config['acme'] = {
-  host: 'relay.example.com',
-  directory: 'https://acme.example/directory',
-  email: 'olga@example.com',
-  ca: undefined,
-  ordersPerHour: 1,
-  httpPort: 80,
-  dnsPort: undefined,
-};
 
 const found = (value: string): DnsAnswer => ({ kind: 'found', values: [value] });
 
@@ -67,23 +48,6 @@ async function ipv6(url: string, address: DnsAnswer): Promise<string> {
 }
 
 describe('culvert-relay doctor', () => {
-  describe('names the congestion control of TCP', () => {
-    let folder: string;
-
-    beforeEach(() => void (folder = temporaryDirectory()));
-    async function control(name: string): Promise<string> {
-      const path = join(folder, 'control');
-      writeFileSync(path, `${name}\n`);
-      return await congestionControl(path);
-    }
-
-    it('if the system reports it, and says how to change one that is slow on lines that lose packets', async () => {
-      await assert.rejects(congestionControl(join(folder, 'none')), Skipped);
-      assert.match(await control('cubic'), /^uses cubic, .*tcp_congestion_control=bbr"$/);
-      assert.equal(await control('bbr'), 'uses bbr, which stays fast on lines that lose packets');
-    });
-  });
-
   describe('checks the clock', () => {
     let other: Server;
 
@@ -194,92 +158,6 @@ describe('culvert-relay doctor', () => {
       );
       const silent = { 'relay.example.com A': { kind: 'failed', text: 'no DNS server answered' } as const };
       await assert.rejects(names('dns', silent), { message: 'relay.example.com: no DNS server answered' });
-    });
-  });
-
-  describe('checks the certificates of wildcard domains of users', () => {
-    let folder: string;
-    let server: TlsServer;
-    let url: string;
-    /** names that were asked for */
-    let asked: (string | undefined)[];
-    const trusted = getCACertificates('default');
-
-    beforeEach(async () => {
-      folder = temporaryDirectory();
-      asked = [];
-      const { chain: cert, key } = await selfSigned('*.shop.test', Date.now() - DAY_MS, Date.now() + DAY_MS);
-      setDefaultCACertificates([...trusted, cert]);
-      const context = createSecureContext({ cert, key });
-      server = createTlsServer({
-        SNICallback(name, done) {
-          asked.push(name);
-          done(null, context);
-        },
-      });
-      // A client that does not trust the certificate may break off.
-      server.on('tlsClientError', () => {});
-      server.on('secureConnection', (socket) => socket.on('error', () => {}));
-      server.listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    });
-    afterEach(() => {
-      setDefaultCACertificates(trusted);
-      server.close();
-    });
-
-    async function store(...domains: readonly string[]): Promise<void> {
-      const account = anAccount();
-      const opened = await openStore(database(), 'make', () => {});
-      try {
-        await opened.insertAccounts([account]);
-        for (const domain of domains) {
-          const { id } = await opened.insertDomain(aDomain(account.id, domain), null);
-          await opened.verifyDomain({ id, instead: null, checkAt: 0, now: 0, nameHold: 0 });
-        }
-      } finally {
-        await opened.close();
-      }
-    }
-
-    function database() {
-      return { kind: 'sqlite', path: join(folder, 'culvert.db') } as const;
-    }
-
-    async function check(changes: Partial<Config> = {}): Promise<string> {
-      const read = loadConfig({ CULVERT_PUBLIC_URL: url }, []);
-      if ('problems' in read) assert.fail(read.problems.join());
-      const config = { ...read.config, database: database(), ...changes };
-      return await look(certificateChecks(config, new FakeClock()), 'user-wildcards');
-    }
-
-    it('with a handshake for an unused host below each', async () => {
-      await store('*.shop.test', 'app.shop.test');
-      assert.equal(await check(), 'for *.shop.test');
-      assert.equal(asked.length, 1);
-      assert.match(asked[0] ?? '', /^doctor-\w+\.shop\.test$/);
-    });
-
-    it('and names the domain whose certificate is missing, and who has to do what', async () => {
-      await store('*.other.test');
-      const fix = /^Get a certificate for \*\.other\.test for the program that terminates TLS\.$/;
-      await refuses(check(), Fault, /^\*\.other\.test: /, fix);
-      await refuses(check({ acme: WITH_ACME }), Fault, /^/, /"_acme-challenge\.other\.test NS 127\.0\.0\.1"/);
-    });
-
-    it('and reports a failed handshake', async () => {
-      await store('*.shop.test');
-      server.close();
-      await refuses(check(), Fault, /ECONNREFUSED/);
-    });
-
-    it('unless there are none, nothing is encrypted, or the database cannot be read', async () => {
-      await refuses(check(), Skipped, /cannot be read/);
-      await store('app.shop.test');
-      await refuses(check(), Skipped, /no user/);
-      await refuses(check({ publicUrl: new URL('http://127.0.0.1:1') }), Skipped, /not encrypted/);
-      assert.deepEqual(asked, []);
     });
   });
 

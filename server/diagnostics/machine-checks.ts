@@ -1,7 +1,5 @@
-/** Checks of this machine (listening programs, the limit of open files, TCP and the clock), of Redis, and of the other relays. */
-import { readFile } from 'node:fs/promises';
+/** Checks of this machine (the relay and the clock), of the database, of Redis, and of the other relays. */
 import { connect, isIP } from 'node:net';
-import process from 'node:process';
 import type { Redis } from 'ioredis';
 import { uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
@@ -23,11 +21,8 @@ const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
 /** @limit Age above which a database backup is considered old. */
 const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
 
-/** Descriptors per visitor of a tunnel, including a share of those of its client. */
-const FILES_PER_VISITOR = 3;
-
 export function machineChecks(config: Config): Check[] {
-  const { host, port, acme, metrics, maxConnections } = config;
+  const { host, port } = config;
 
   async function listener(): Promise<string> {
     if (port === 0) throw new Skipped('the relay chose its port itself (CULVERT_PORT=0)');
@@ -42,78 +37,7 @@ export function machineChecks(config: Config): Check[] {
     }
   }
 
-  async function httpPort(): Promise<string> {
-    if (acme === undefined || acme.httpPort === 0) throw new Skipped('not configured');
-    const to = new URL(`http://${uriHost(reachable(host))}:${acme.httpPort}`);
-    try {
-      const { status } = await ask({ to, path: '/' });
-      return `port ${acme.httpPort} responds (status ${status})`;
-    } catch (error) {
-      throw new Fault(
-        `${to.origin}: ${said(error)}`,
-        "Certificate authorities connect to this port. Make sure that no other program is using it, and check the relay's log.",
-        { cause: error },
-      );
-    }
-  }
-
-  async function readMetrics(): Promise<string> {
-    if (metrics === undefined || metrics.port === 0) throw new Skipped('CULVERT_METRICS_PORT is not set');
-    const to = new URL(`http://${uriHost(reachable(metrics.host))}:${metrics.port}`);
-    try {
-      const { status, text } = await ask({ to, path: '/metrics' });
-      if (status === 200 && text.includes('culvert_')) return text;
-      throw new Error(`status ${status}, but the response does not contain the metrics of a relay`);
-    } catch (error) {
-      throw new Fault(
-        `${to.origin}/metrics: ${said(error)}`,
-        'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT must have the same values here as when the relay was started.',
-        { cause: error },
-      );
-    }
-  }
-
-  async function files(): Promise<string> {
-    const wanted = FILES_PER_VISITOR * maxConnections;
-    const ofRelay = metrics === undefined ? undefined : maxFiles(await readMetrics());
-    const most = ofRelay ?? hardLimit();
-    if (most === undefined) throw new Skipped('this system does not report its limit on open files');
-    const whose = ofRelay === undefined ? 'a relay started from here' : 'the relay';
-    if (most >= wanted) return `${whose} can open ${most} files`;
-    const short = `${whose} can open ${most} files, but ${maxConnections} visitors need ${wanted}`;
-    // The program that starts the relay may allow it more.
-    if (ofRelay === undefined)
-      throw new Skipped(`${short}; set CULVERT_METRICS_PORT to check the running relay`);
-    throw new Fault(
-      short,
-      'Raise the hard limit on open files (LimitNOFILE in the unit, --ulimit nofile for containers), or lower CULVERT_MAX_CONNECTIONS.',
-    );
-  }
-
-  return [
-    { name: 'listener', look: listener },
-    { name: 'http-port', look: httpPort },
-    { name: 'metrics', look: async () => `${(await readMetrics()).split('\n').length} lines` },
-    { name: 'files', needs: 'metrics', look: files },
-    { name: 'tcp', look: () => congestionControl() },
-  ];
-}
-
-/**
- * Which congestion control TCP uses here: it decides the speed of what this machine sends over lines that lose packets.
- *
- * @param path of the system's setting, for tests
- * @throws Skipped where the system does not report it
- */
-export async function congestionControl(path = '/proc/sys/net/ipv4/tcp_congestion_control'): Promise<string> {
-  let name: string;
-  try {
-    name = (await readFile(path, 'latin1')).trim();
-  } catch {
-    throw new Skipped('this system does not report its congestion control');
-  }
-  if (name.startsWith('bbr')) return `uses ${name}, which stays fast on lines that lose packets`;
-  return `uses ${name}, which is slow on lines that lose packets; to change it, run "sysctl -w net.ipv4.tcp_congestion_control=bbr"`;
+  return [{ name: 'listener', look: listener }];
 }
 
 /**
@@ -134,21 +58,6 @@ export async function versionHere(config: Config): Promise<string> {
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;
-}
-
-function maxFiles(metrics: string): number | undefined {
-  const [, value] = /^process_max_fds(?:\{[^}]*\})? (\S+)$/m.exec(metrics) ?? [];
-  return value === undefined ? undefined : Number(value);
-}
-
-/** Node raises the soft limit to it. */
-function hardLimit(): number | undefined {
-  const { userLimits } = process.report.getReport() as {
-    userLimits?: { open_files?: { hard?: unknown } };
-  };
-  const hard = userLimits?.open_files?.hard;
-  if (hard === 'unlimited') return Infinity;
-  return hard === undefined ? undefined : Number(hard);
 }
 
 function said(error: unknown): string {

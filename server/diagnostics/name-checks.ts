@@ -2,14 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import type { Clock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
 import type { DnsLookup } from '../domains/domain-check.ts';
-import { DOMAINS_BATCH } from '../domains/verified-domains.ts';
 import { outsideItsTime, readKeyPair, TlsFileError } from '../edge/listener.ts';
-import { describeError } from '../log.ts';
-import { openStore } from '../store/open-store.ts';
 import { type Check, counted, Fault, Skipped } from './check.ts';
 import { ask, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
 
@@ -18,11 +14,7 @@ const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
 
 /** A name below the tunnel domain that no tunnel has. */
 export function unusedHost({ tunnelDomain }: Pick<Config, 'tunnelDomain'>): string {
-  return `${unusedLabel()}.${tunnelDomain}`;
-}
-
-function unusedLabel(): string {
-  return `doctor-${randomBytes(6).toString('hex')}`;
+  return `doctor-${randomBytes(6).toString('hex')}.${tunnelDomain}`;
 }
 
 /** Whether a name always stands for the local machine (RFC 6761 section 6.3). */
@@ -145,27 +137,6 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     }
   }
 
-  /** Certificates of single hosts are ordered on demand, but nobody orders a wildcard one without preparation. */
-  async function ofUsers(): Promise<string> {
-    if (url.protocol !== 'https:') throw new Skipped(`${url.origin} is not encrypted`);
-    const domains = await wildcardDomains(config.database);
-    if (domains.length === 0) throw new Skipped('no user has verified a domain such as *.example.com');
-    for (const domain of domains) {
-      const base = baseOfWildcard(domain);
-      const { problem } = await presented(url, `${unusedLabel()}.${base}`).catch((error: unknown) => ({
-        problem: error instanceof Error ? error.message : String(error),
-      }));
-      if (problem !== undefined)
-        throw new Fault(
-          `${domain}: ${problem}`,
-          config.acme === undefined
-            ? `Get a certificate for ${domain} for the program that terminates TLS.`
-            : `Set CULVERT_DNS_PORT, and ask the owner of ${domain} to add the record "_acme-challenge.${base} NS ${own}". The relay then obtains the certificate on the first visit.`,
-        );
-    }
-    return `for ${domains.join(', ')}`;
-  }
-
   /** A running relay keeps a better certificate than that of its files, until it is restarted. */
   async function inFiles(): Promise<string> {
     const { tls } = config;
@@ -187,31 +158,7 @@ export function certificateChecks(config: Config, clock: Pick<Clock, 'now'>): Ch
     { name: 'certificate-files', look: inFiles },
     { name: 'certificate', needs: 'public', look: () => look(own, own) },
     { name: 'tunnel-certificate', needs: 'public', look: ofTunnels },
-    { name: 'user-wildcards', needs: 'public', look: ofUsers },
   ];
-}
-
-/** How many domains are checked: each takes a handshake. */
-const WILDCARD_DOMAINS_MAX = 5;
-
-/** Lists the first few verified domains such as `*.example.com`. @throws Skipped if the database cannot be read */
-async function wildcardDomains(database: Config['database']): Promise<string[]> {
-  const store = await openStore(database, 'must-exist', () => {}).catch((error: unknown) => {
-    throw new Skipped(`the domains cannot be read: ${describeError(error)}`);
-  });
-  try {
-    const found: string[] = [];
-    for (let last = ''; found.length < WILDCARD_DOMAINS_MAX;) {
-      const batch = await store.verifiedDomains(last, DOMAINS_BATCH);
-      found.push(...batch.map(({ domain }) => domain).filter(isWildcardDomain));
-      const end = batch.at(-1);
-      if (end === undefined || batch.length < DOMAINS_BATCH) break;
-      last = end.domain;
-    }
-    return found.slice(0, WILDCARD_DOMAINS_MAX);
-  } finally {
-    await store.close();
-  }
 }
 
 /** @throws Error if there is no handshake */
