@@ -66,8 +66,8 @@ export const CONTROL_MESSAGE_MAX_BYTES = 4096;
  */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /**
- * @limit Maximum number of pieces in which one frame may arrive on the control socket: each is kept until the last one
- * arrives. A ping byte by byte has 131.
+ * @limit Maximum number of pieces in which a frame of the relay may arrive at the client's end of a control socket: each
+ * is kept until the last one arrives. A ping byte by byte has 131.
  */
 export const CONTROL_PIECES_MAX = 256;
 

@@ -92,6 +92,11 @@ export class TunnelTrunks {
     return this.#current.size;
   }
 
+  /** Whether there is none, not even of an earlier control socket. */
+  get isEmpty(): boolean {
+    return this.#current.size + this.#retired.size === 0;
+  }
+
   /** Streams of all trunks, including those of earlier control sockets. */
   get streams(): number {
     return this.#all().reduce((sum, trunk) => sum + trunk.size, 0);

@@ -18,18 +18,22 @@ export const WAITING_MAX = 4096;
 /** @limit How long a tunnel's client is not told about another problem of the same kind. */
 export const PROBLEM_INTERVAL_MS = 1000;
 
+/** For tunnels without them, which are most: empty sets and maps would also take memory. */
+const NO_AGENTS: ReadonlySet<string> = new Set();
+const NO_PROBLEMS: ReadonlyMap<RelayProblem['code'], number> = new Map();
+
 export class ConnectedClient {
   readonly tunnel: LiveTunnel;
   readonly #o: ClientsContext;
   /** ids of agents' keys that its sockets were opened with */
-  readonly #agents = new Set<string>();
+  #agents: ReadonlySet<string> = NO_AGENTS;
   #control: ControlSocket | undefined;
   /** The control socket as published to other relays. */
   #held: HeldControl | undefined;
   /** The previous one, while it closes. */
   #replaced: ControlSocket | undefined;
   /** when the owner was last told about each kind of problem, monotonic ms */
-  readonly #problemsAt = new Map<RelayProblem['code'], number>();
+  #problemsAt = NO_PROBLEMS;
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
   /** `undefined` before there is one: most tunnels are idle */
@@ -101,7 +105,9 @@ export class ConnectedClient {
     if (this.#replaced === control) this.#replaced = undefined;
     if (!isCurrent) return;
     this.#control = undefined;
-    this.#streams.retireAllIdle();
+    if (wasLost) this.#streams.retireAllIdle();
+    // A client that has left in order takes no further requests, also on the streams that are in use.
+    else this.#streams.retireAll();
     this.#releaseControl();
     this.#waiting.clientLeft();
     this.#trunks?.retire();
@@ -167,7 +173,7 @@ export class ConnectedClient {
     const now = this.#o.clock.monotonic();
     const interval = problem.code === 'path-cookie' ? Infinity : PROBLEM_INTERVAL_MS;
     if (now - (this.#problemsAt.get(problem.code) ?? -Infinity) < interval) return;
-    this.#problemsAt.set(problem.code, now);
+    this.#problemsAt = new Map(this.#problemsAt).set(problem.code, now);
     if (this.#control === undefined) this.#o.ownership.tellProblem(this.tunnel.id, problem);
     else this.#control.tellProblem(problem);
   }
@@ -232,11 +238,11 @@ export class ConnectedClient {
   /** Another key of the account has taken the tunnel over: cuts everything that was opened through agents' keys. */
   takeFromAgents(): void {
     this.revoke(new Map([...this.#agents].map((keyId) => [keyId, 'revoked'])), CloseCode.replaced);
-    this.#agents.clear();
+    this.#agents = NO_AGENTS;
   }
 
   #noteAgent({ keyId, isAgents = false }: Pick<SocketKey, 'keyId' | 'isAgents'>): void {
-    if (isAgents) this.#agents.add(keyId);
+    if (isAgents) this.#agents = new Set(this.#agents).add(keyId);
   }
 
   /** Cuts everything that was opened through any key: the account is suspended, and visitors are told so earlier. */
@@ -277,6 +283,7 @@ export class ConnectedClient {
     this.#control?.tick(now);
     this.#streams.tick(now);
     this.#trunks?.tick(now);
+    if (this.#trunks?.isEmpty === true) this.#trunks = undefined;
   }
 
   /**

@@ -1,49 +1,45 @@
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { mock } from 'node:test';
-import type { WebSocket } from 'ws';
-import { PINGS_MAX } from '../../shared/websocket/byte-stream.ts';
+import type { ByteStreamHandler, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { CONTROL_BUFFER_MAX_BYTES, ControlSocket } from './control-socket.ts';
 
 const KEY = { keyId: 'key', hash: '00' };
 
-class FakeSocket extends EventEmitter {
-  readonly OPEN = 1;
-  readyState = 1;
-  bufferedAmount = 0;
-  onPongSent: () => void = () => {};
-  pongBytes: Buffer | undefined;
+class FakeSocket implements Pick<
+  WebSocketByteStream,
+  'attach' | 'writeText' | 'queuedBytes' | 'probe' | 'close' | 'destroy'
+> {
+  queuedBytes = 0;
   readonly calls: string[] = [];
+  handler: ByteStreamHandler | undefined;
 
-  ping(): void {
+  attach(handler: ByteStreamHandler): void {
+    this.handler = handler;
+  }
+
+  probe(): void {
     this.calls.push('ping');
   }
 
-  send(text: string): void {
+  writeText(text: string): void {
     this.calls.push(text);
   }
 
-  pong(payload: Buffer, _mask: boolean, onSent: () => void): void {
-    this.calls.push(`pong ${payload.toString()}`);
-    this.pongBytes = payload;
-    this.onPongSent = onSent;
-  }
-
   close(code: number, reason: string): void {
-    this.readyState = 2;
     this.calls.push(`close ${code} ${reason}`);
   }
 
-  terminate(): void {
-    this.calls.push('terminate');
-    this.emit('close');
+  destroy(): void {
+    this.calls.push('destroy');
+    this.handler?.onConnectionClosed?.(1006);
   }
 }
 
-function controlOn(socket: FakeSocket, takesEvents: boolean, onClose: () => void): ControlSocket {
+function controlOn(socket: FakeSocket, takesEvents: boolean, onClose: (code: number) => void): ControlSocket {
   const options = { connection: new PassThrough(), key: KEY, now: 0, takesEvents };
-  return new ControlSocket(socket as unknown as WebSocket, options, onClose);
+  return new ControlSocket(socket as unknown as WebSocketByteStream, options, (_control, code) =>
+    onClose(code),
+  );
 }
 
 describe('ControlSocket', () => {
@@ -68,26 +64,26 @@ describe('ControlSocket', () => {
     tickUntil(1, 29);
     assert.deepEqual(socket.calls, []);
     tickUntil(30, 30);
-    socket.emit('pong');
+    socket.handler?.onStreamPong?.();
     tickUntil(31, 61);
     assert.deepEqual(socket.calls, ['ping', 'ping']);
   });
 
   it('is cut 60 seconds after a ping without a pong', () => {
     tickUntil(1, 89);
-    assert.ok(!socket.calls.includes('terminate'));
+    assert.ok(!socket.calls.includes('destroy'));
     tickUntil(90, 90);
-    assert.ok(socket.calls.includes('terminate'));
+    assert.ok(socket.calls.includes('destroy'));
     assert.equal(closed, 1);
   });
 
   it('stays open with any pong', () => {
     tickUntil(1, 85);
-    socket.emit('pong');
+    socket.handler?.onStreamPong?.();
     tickUntil(86, 149);
-    assert.ok(!socket.calls.includes('terminate'));
+    assert.ok(!socket.calls.includes('destroy'));
     tickUntil(150, 150);
-    assert.ok(socket.calls.includes('terminate'));
+    assert.ok(socket.calls.includes('destroy'));
   });
 
   it('pings when it is asked to, unless an answer is due, and counts the time from then', () => {
@@ -96,9 +92,9 @@ describe('ControlSocket', () => {
     control.probe(11_000);
     assert.deepEqual(socket.calls, ['ping']);
     tickUntil(11, 69);
-    assert.ok(!socket.calls.includes('terminate'));
+    assert.ok(!socket.calls.includes('destroy'));
     tickUntil(70, 70);
-    assert.ok(socket.calls.includes('terminate'));
+    assert.ok(socket.calls.includes('destroy'));
   });
 
   it('announces a connection as the protocol specifies', () => {
@@ -135,75 +131,16 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, [JSON.stringify({ type: 'problem', ...problem })]);
   });
 
-  it('answers pings', () => {
-    socket.emit('ping', Buffer.from('hi'));
-    assert.deepEqual(socket.calls, ['pong hi']);
-  });
-
-  it('has one pong in progress at a time, and answers only the latest ping received in that time', () => {
-    for (const ping of ['one', 'two', 'three']) socket.emit('ping', Buffer.from(ping));
-    assert.deepEqual(socket.calls, ['pong one']);
-    socket.onPongSent();
-    assert.deepEqual(socket.calls, ['pong one', 'pong three']);
-    socket.onPongSent();
-    socket.emit('ping', Buffer.from('four'));
-    assert.deepEqual(socket.calls.slice(2), ['pong four']);
-  });
-
-  it('does not keep the buffer that a ping arrived in until it is answered', () => {
-    socket.emit('ping', Buffer.alloc(65_536, 'culvert').subarray(100, 107));
-    assert.equal(socket.pongBytes?.toString(), 'lvertcu');
-    assert.equal(socket.pongBytes.buffer.byteLength, 7);
-  });
-
-  describe('of a client that pings constantly', () => {
-    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
-    afterEach(() => mock.timers.reset());
-
-    it('answers 100 in a second, and again in the next', () => {
-      for (let second = 0; second < 3; second += 1) {
-        pingFast(socket, PINGS_MAX);
-        mock.timers.tick(1000);
-      }
-      assert.deepEqual(socket.calls, Array(3 * PINGS_MAX).fill('pong hi'));
-    });
-
-    it('is closed with 1008, once, at the first ping above the limit', () => {
-      pingFast(socket, PINGS_MAX + 10);
-      assert.deepEqual(socket.calls.slice(PINGS_MAX), ['close 1008 too many pings', 'terminate']);
-    });
-  });
-
-  it('is cut 5 s after its Close frame if the client does not answer that', () => {
-    mock.timers.enable({ apis: ['setTimeout'] });
-    try {
-      control.close(4001, 'closed');
-      mock.timers.tick(4999);
-      assert.deepEqual(socket.calls, ['close 4001 closed']);
-      mock.timers.tick(1);
-      assert.deepEqual(socket.calls, ['close 4001 closed', 'terminate']);
-    } finally {
-      mock.timers.reset();
-    }
-  });
-
-  it('is cut if the client pings and reads nothing', () => {
-    socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
-    socket.emit('ping', Buffer.from('hi'));
-    assert.deepEqual(socket.calls, ['terminate']);
+  it('reports the code with which the connection was closed', () => {
+    const codes: number[] = [];
+    controlOn(socket, false, (code) => codes.push(code));
+    socket.handler?.onConnectionClosed?.(4001);
+    assert.deepEqual(codes, [4001]);
   });
 
   it('is cut if the client reads nothing', () => {
-    socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
+    socket.queuedBytes = CONTROL_BUFFER_MAX_BYTES + 1;
     control.announce('an-id');
-    assert.deepEqual(socket.calls, ['terminate']);
+    assert.deepEqual(socket.calls, ['destroy']);
   });
 });
-
-/** Sends pings, each as soon as the previous one is answered. */
-function pingFast(socket: FakeSocket, times: number): void {
-  for (let count = 0; count < times; count += 1) {
-    socket.emit('ping', Buffer.from('hi'));
-    socket.onPongSent();
-  }
-}

@@ -1,8 +1,8 @@
 /** The control socket of a tunnel's client (protocol.md section 5). */
 import type { Duplex } from 'node:stream';
-import type { WebSocket } from 'ws';
 import {
-  CloseCode,
+  CONTROL_FRAGMENTS_MAX,
+  CONTROL_MESSAGE_MAX_BYTES,
   connectionMessage,
   drainMessage,
   knockMessage,
@@ -12,7 +12,7 @@ import {
   problemMessage,
   type RelayProblem,
 } from '../../shared/control.ts';
-import { PingLimit } from '../../shared/websocket/byte-stream.ts';
+import type { ByteStreamHandler, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 
 /**
  * @limit Maximum size of the announcements queued for a client that is not reading them; about ten thousand
@@ -24,6 +24,12 @@ export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
  * replaced control socket.
  */
 const CONTROL_CLOSE_TIMEOUT_MS = 5000;
+
+/** How the WebSocket of a control socket differs from that of a data socket. */
+export const CONTROL_STREAM = {
+  messages: { bytes: CONTROL_MESSAGE_MAX_BYTES, frames: CONTROL_FRAGMENTS_MAX },
+  closeTimeoutMs: CONTROL_CLOSE_TIMEOUT_MS,
+};
 
 /** The key used to open a socket. */
 export interface SocketKey {
@@ -44,26 +50,26 @@ export interface ControlSocketOptions {
   readonly takesEvents: boolean;
 }
 
-export class ControlSocket {
+/** For control sockets without one: an empty set would also take memory. */
+const NO_KNOCKS: ReadonlySet<string> = new Set();
+
+export class ControlSocket implements ByteStreamHandler {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
   #wasAskedToMove = false;
   /** waiting approval requests that the client was last told about */
-  #knocks: ReadonlySet<string> = new Set();
-  readonly #socket: WebSocket;
+  #knocks = NO_KNOCKS;
+  readonly #socket: WebSocketByteStream;
+  readonly #onClose: (control: ControlSocket, code: number) => void;
   readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
-  readonly #pings = new PingLimit();
-  /** The latest ping that arrived while a pong was in progress. */
-  #lastPing: Buffer | undefined;
-  #pongUnderWay = false;
   #nextPing: number;
   /** When the oldest unanswered ping was sent. */
   #unanswered: number | undefined;
 
   /** @param onClose called once, when the connection has ended from either side, with its close code */
   constructor(
-    socket: WebSocket,
+    socket: WebSocketByteStream,
     { connection, key, now, takesEvents }: ControlSocketOptions,
     onClose: (control: ControlSocket, code: number) => void,
   ) {
@@ -72,18 +78,14 @@ export class ControlSocket {
     this.key = key;
     this.#takesEvents = takesEvents;
     this.#nextPing = now + PING_INTERVAL_MS;
-    socket.on('error', () => socket.terminate());
-    socket.on('pong', () => {
-      this.#unanswered = undefined;
-    });
-    socket.on('ping', (payload: Buffer) => this.#pinged(payload));
-    socket.on('close', (code) => onClose(this, code));
+    this.#onClose = onClose;
+    socket.attach(this);
   }
 
   /** Announces a pending inbound connection. */
   announce(id: string): void {
     this.#corkForThisTurn();
-    this.#send(() => this.#socket.send(connectionMessage(id)));
+    this.#send(connectionMessage(id));
   }
 
   /** Whether the client has been asked to open a control socket on another relay. */
@@ -95,7 +97,7 @@ export class ControlSocket {
   askToMove(): void {
     if (!this.#takesEvents || this.#wasAskedToMove) return;
     this.#wasAskedToMove = true;
-    this.#send(() => this.#socket.send(drainMessage()));
+    this.#send(drainMessage());
   }
 
   /**
@@ -107,13 +109,12 @@ export class ControlSocket {
     if (!this.#takesEvents) return;
     const told = this.#knocks;
     this.#knocks = new Set(waiting.map(({ id }) => id));
-    for (const knock of waiting)
-      if (!told.has(knock.id)) this.#send(() => this.#socket.send(knockMessage(knock)));
+    for (const knock of waiting) if (!told.has(knock.id)) this.#send(knockMessage(knock));
   }
 
   /** Reports a problem of the local service, if the client accepts such a message. */
   tellProblem(problem: RelayProblem): void {
-    if (this.#takesEvents) this.#send(() => this.#socket.send(problemMessage(problem)));
+    if (this.#takesEvents) this.#send(problemMessage(problem));
   }
 
   /**
@@ -137,7 +138,7 @@ export class ControlSocket {
    */
   tick(now: number): void {
     if (this.#unanswered !== undefined && now - this.#unanswered >= PONG_TIMEOUT_MS) {
-      this.#socket.terminate();
+      this.#socket.destroy();
     } else if (now >= this.#nextPing) {
       this.#ping(now);
     }
@@ -159,53 +160,37 @@ export class ControlSocket {
    */
   close(code: number, reason?: string): void {
     this.#socket.close(code, reason);
-    setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS).unref();
   }
 
   /** Ends the connection without waiting for the client. */
   cut(): void {
-    this.#socket.terminate();
+    this.#socket.destroy();
   }
+
+  onStreamPong(): void {
+    this.#unanswered = undefined;
+  }
+
+  onConnectionClosed(code: number): void {
+    this.#onClose(this, code);
+  }
+
+  /** Whatever a client sends is ignored. */
+  onStreamData(): void {}
+
+  onStreamDrain(): void {}
+
+  onStreamClose(): void {}
 
   #ping(now: number): void {
     this.#nextPing = now + PING_INTERVAL_MS;
     this.#unanswered ??= now;
-    this.#socket.ping();
-  }
-
-  #pinged(payload: Buffer): void {
-    // Frames received in the same chunk are still read after the end.
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#pings.admits()) {
-      // A copy, because the payload is a slice of a larger buffer that would be kept until the answer is sent.
-      this.#answerPing(Buffer.alloc(payload.length, payload));
-      return;
-    }
-    this.#socket.close(CloseCode.policyViolation, 'too many pings');
-    this.#socket.terminate();
-  }
-
-  /**
-   * One pong at a time: of the pings that arrive in that time, only the latest is answered (RFC 6455 section 5.5.3).
-   */
-  #answerPing(payload: Buffer): void {
-    if (this.#pongUnderWay) {
-      this.#lastPing = payload;
-      return;
-    }
-    this.#lastPing = undefined;
-    this.#pongUnderWay = true;
-    this.#send(() => this.#socket.pong(payload, false, () => this.#pongSent()));
-  }
-
-  #pongSent(): void {
-    this.#pongUnderWay = false;
-    if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
+    this.#socket.probe();
   }
 
   /** A client that reads nothing counts as gone, and unsent data must not accumulate. */
-  #send(send: () => void): void {
-    if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();
-    else send();
+  #send(message: string): void {
+    if (this.#socket.queuedBytes > CONTROL_BUFFER_MAX_BYTES) this.#socket.destroy();
+    else this.#socket.writeText(message);
   }
 }

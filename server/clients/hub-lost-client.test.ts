@@ -164,7 +164,9 @@ describe('A client whose control socket was lost', () => {
       await pass(2 * LIFE_SIGN_MS);
       kept.visitor.rest();
       hears();
-      for (const { visitor } of [alive, frozen, kept]) assert.deepEqual(visitor.events, ['retired']);
+      for (const { visitor } of [alive, frozen]) assert.deepEqual(visitor.events, ['retired']);
+      // It was told while it was in use, and again when it was kept.
+      assert.deepEqual(kept.visitor.events, ['retired', 'retired']);
       await pass(LIFE_SIGN_MS);
       assert.deepEqual(
         [alive.visitor.events, frozen.visitor.events],
@@ -183,6 +185,15 @@ describe('A client whose control socket was lost', () => {
     visitor.stream?.resume();
     await pass(2 * LIFE_SIGN_MS);
     assert.deepEqual(visitor.events, ['closed lost']);
+  });
+
+  it('leaves no stream in use for the next request if it was closed in order', async () => {
+    const control = attach();
+    const { visitor } = await serve();
+    hub.detach(tunnel, control, CloseCode.normal);
+    visitor.events.length = 0;
+    visitor.rest();
+    assert.deepEqual(visitor.events, ['retired']);
   });
 
   it('leaves no stream for the next request, however it was lost, or after another one has connected', async () => {

@@ -1,15 +1,13 @@
 /** The WebSocket endpoints: who may open a control or a data socket (protocol.md sections 5 and 6). */
 import { createHash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
-import {
-  CONTROL_FRAGMENTS_MAX,
-  CONTROL_MESSAGE_MAX_BYTES,
-  CONTROL_PIECES_MAX,
-} from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { type ReadSocket, ScheduledReads } from '../../shared/scheduler/fair-reads.ts';
-import { HANDSHAKE_GUID, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import {
+  type ByteStreamOptions,
+  HANDSHAKE_GUID,
+  WebSocketByteStream,
+} from '../../shared/websocket/byte-stream.ts';
 import { mustReach, reachesTunnel, sameHash } from '../accounts/api-keys.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
@@ -18,7 +16,12 @@ import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Move } from './client-streams.ts';
-import { ControlSocket, type ControlSocketOptions, type SocketKey } from './control-socket.ts';
+import {
+  CONTROL_STREAM,
+  ControlSocket,
+  type ControlSocketOptions,
+  type SocketKey,
+} from './control-socket.ts';
 import type { Hub } from './hub.ts';
 import type { ForwardedUpgrade, Forwarder, HopRequest } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
@@ -65,16 +68,6 @@ export class Upgrades {
   readonly #options: UpgradesOptions;
   /** control and data sockets that are open */
   #sockets = 0;
-  readonly #server = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    // ControlSocket answers pings, within a limit.
-    autoPong: false,
-    perMessageDeflate: false,
-    maxPayload: CONTROL_MESSAGE_MAX_BYTES,
-    maxFragments: CONTROL_FRAGMENTS_MAX,
-    maxBufferedChunks: CONTROL_PIECES_MAX,
-  });
 
   constructor(options: UpgradesOptions) {
     this.#options = options;
@@ -108,22 +101,15 @@ export class Upgrades {
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const { tunnel, key: usedKey } = await this.#ownTunnel(request, id);
     if (!this.#options.hub.admits(tunnel)) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
-    const taken = this.#takeOver(request);
-    if (taken === undefined) return;
     const takesEvents = query.get('events') === '1';
-    const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
-    // The handshake reads no more of a request than this.
-    const message = { method: 'GET', url: CONTROL_PATH, headers } as Parameters<
-      WebSocketServer['handleUpgrade']
-    >[0];
-    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
-      const now = this.#options.clock.monotonic();
-      this.#attach(tunnel, socket, { connection: taken.socket, key: usedKey, now, takesEvents });
-    });
+    const now = this.#options.clock.monotonic();
+    this.#switchTo(request, key, CONTROL_STREAM, (socket, connection) =>
+      this.#attach(tunnel, socket, { connection, key: usedKey, now, takesEvents }),
+    );
   }
 
   /** A separate function, so that the request's data is not kept as long as the socket. */
-  #attach(tunnel: LiveTunnel, socket: WebSocket, options: ControlSocketOptions): void {
+  #attach(tunnel: LiveTunnel, socket: WebSocketByteStream, options: ControlSocketOptions): void {
     const control = new ControlSocket(socket, options, (closed, code) =>
       this.#options.hub.detach(tunnel, closed, code),
     );
@@ -183,7 +169,7 @@ export class Upgrades {
     if (awaiting === undefined || (owner !== undefined && !owns(owner, awaiting.tunnel))) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, awaiting.tunnel, (socket) =>
+    this.#switchTo(request, key, readsOf(awaiting.tunnel), (socket) =>
       this.#options.hub.open(awaiting, socket, owner?.keyId, via),
     );
   }
@@ -230,7 +216,7 @@ export class Upgrades {
     const offers = this.#options.hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw tooManyTrunks();
-    this.#switchTo(request, key, tunnel, (socket) =>
+    this.#switchTo(request, key, readsOf(tunnel), (socket) =>
       this.#options.hub.get(tunnel.id)?.addTrunk(socket, used, via),
     );
   }
@@ -277,14 +263,13 @@ export class Upgrades {
   #switchTo(
     request: UpgradeRequest,
     key: string,
-    tunnel: LiveTunnel,
-    use: (socket: WebSocketByteStream) => void,
+    options: ByteStreamOptions,
+    use: (socket: WebSocketByteStream, connection: Duplex) => void,
   ): void {
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const preface = Buffer.from(switchingProtocols(key), 'latin1');
-    const read: ReadSocket = (socket, onChunk) => new ScheduledReads(socket, () => tunnel, { onChunk });
-    use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
+    use(new WebSocketByteStream(taken.socket, 'server', taken.head, { ...options, preface }), taken.socket);
   }
 
   /** @throws ApiError 503 if the maximum number of sockets is open */
@@ -306,6 +291,11 @@ export class Upgrades {
 
 function tooManyTrunks(): ApiError {
   return new ApiError(API_ERRORS.tooManyTrunks, { 'Retry-After': '60' });
+}
+
+/** Takes turns with others of its tunnel. */
+function readsOf(tunnel: LiveTunnel): { readonly read: ReadSocket } {
+  return { read: (socket, onChunk) => new ScheduledReads(socket, () => tunnel, { onChunk }) };
 }
 
 /** Whether a key may be used for a tunnel. */

@@ -297,6 +297,10 @@ export class LiveTunnel {
   }
 }
 
+/** For tunnels without tokens, which are most: an empty map and set would also take memory. */
+const NO_TIMES: ReadonlyMap<string, number> = new Map();
+const NO_USES: ReadonlySet<string> = new Set();
+
 /** When each token of a tunnel was last used, to within a minute. */
 class TokenUseTimes {
   readonly #tunnelId: string;
@@ -304,11 +308,11 @@ class TokenUseTimes {
   /** wall time in ms, by hash */
   #times: ReadonlyMap<string, number>;
   /** hashes of tokens whose last use is not stored yet */
-  readonly #unstored = new Set<string>();
+  #unstored = NO_USES;
 
   constructor(tunnelId: string, stored: TunnelRecord['tokenUses'], clock: Clock) {
     this.#tunnelId = tunnelId;
-    this.#times = latestUses(stored);
+    this.#times = stored.length === 0 ? NO_TIMES : latestUses(stored);
     this.#clock = clock;
   }
 
@@ -322,18 +326,18 @@ class TokenUseTimes {
     const now = this.#clock.now();
     if (now - (this.#times.get(hash) ?? -Infinity) < TOKEN_USE_MS) return;
     this.#times = new Map(this.#times).set(hash, now);
-    this.#unstored.add(hash);
+    this.#unstored = new Set(this.#unstored).add(hash);
   }
 
   /** Forgets the tokens that are no longer valid. */
   keepOnly(isValid: (hash: string) => boolean): void {
     this.#times = new Map([...this.#times].filter(([hash]) => isValid(hash)));
-    for (const hash of this.#unstored) if (!this.#times.has(hash)) this.#unstored.delete(hash);
+    this.#unstored = new Set([...this.#unstored].filter((hash) => this.#times.has(hash)));
   }
 
   /** Applies stored uses, including those that other relays noted. */
   follow(stored: TunnelRecord['tokenUses']): void {
-    this.#times = latestUses([...this.#times, ...stored]);
+    if (stored.length > 0) this.#times = latestUses([...this.#times, ...stored]);
   }
 
   /** Uses that are not stored yet; to be passed to {@link markStored} once they are. */
@@ -345,7 +349,9 @@ class TokenUseTimes {
   }
 
   markStored({ uses }: TokenUses): void {
-    for (const [hash, at] of uses) if (this.#times.get(hash) === at) this.#unstored.delete(hash);
+    const stored = new Map(uses);
+    const isStored = (hash: string): boolean => stored.get(hash) === this.#times.get(hash);
+    this.#unstored = new Set([...this.#unstored].filter((hash) => !isStored(hash)));
   }
 }
 

@@ -346,12 +346,27 @@ export type ReadSocket = (socket: Duplex, onChunk: (chunk: Buffer) => void) => S
 /** Hands over all data as it arrives. */
 export const readAtOnce: ReadSocket = (socket, onChunk) => {
   socket.on('data', onChunk);
-  return {
-    get isPaused() {
-      return socket.isPaused();
-    },
-    pause: () => void socket.pause(),
-    resume: () => void socket.resume(),
-    flush: () => {},
-  };
+  return new DirectReads(socket);
 };
+
+class DirectReads implements SocketReads {
+  readonly #socket: Duplex;
+
+  constructor(socket: Duplex) {
+    this.#socket = socket;
+  }
+
+  get isPaused(): boolean {
+    return this.#socket.isPaused();
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  flush(): void {}
+}

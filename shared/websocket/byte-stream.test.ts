@@ -115,6 +115,67 @@ describe('WebSocketByteStream', () => {
     assert.deepEqual(server.closed, [CloseCode.abnormal]);
   });
 
+  /** A stream of the relay, and the codes that it tells. */
+  function told(): [peer: Duplex, stream: WebSocketByteStream, codes: number[]] {
+    const [peer, socket] = duplexPair();
+    [near, far] = [peer, socket];
+    const options = { messages: { bytes: 10, frames: 2 }, closeTimeoutMs: 5000 };
+    const stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0), options);
+    const codes: number[] = [];
+    stream.attach({
+      onStreamData() {},
+      onStreamDrain() {},
+      onStreamClose() {},
+      onConnectionClosed: (code) => codes.push(code),
+    });
+    return [peer, stream, codes];
+  }
+
+  describe('tells when the connection is closed,', () => {
+    const closeFrame = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x0f, 0xa1]);
+
+    it('with the code of the other end, whichever closes first', async () => {
+      const [first, , codes] = told();
+      first.write(Buffer.from(closeFrame));
+      await settled();
+      assert.deepEqual(codes, [4001]);
+      const [second, stream, later] = told();
+      stream.close(CloseCode.replaced);
+      await settled();
+      assert.deepEqual(later, []);
+      second.write(Buffer.from(closeFrame));
+      await settled();
+      assert.deepEqual(later, [4001]);
+    });
+
+    it('with 1006 if the other end sends no Close frame, for which it has as long as was said', async () => {
+      const [peer, , codes] = told();
+      peer.destroy();
+      await settled();
+      assert.deepEqual(codes, [CloseCode.abnormal]);
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const [, stream, later] = told();
+        stream.close(CloseCode.replaced);
+        await settled();
+        mock.timers.tick(4999);
+        await settled();
+        assert.deepEqual(later, []);
+        mock.timers.tick(1);
+        await settled();
+        assert.deepEqual(later, [CloseCode.abnormal]);
+      } finally {
+        mock.timers.reset();
+      }
+    });
+  });
+
+  it('sends text', async () => {
+    const [peer, , recorder] = alone('server');
+    recorder.stream.writeText('hello');
+    assert.equal(((await once(peer, 'data')) as [Buffer])[0].toString('latin1'), '\x81\x05hello');
+  });
+
   it('closes with the protocol error code, and reads nothing more', async () => {
     near.write(Buffer.from([0x81, 0x81, 1, 2, 3, 4, 0x41]));
     near.write(Buffer.from([0x82, 0x81, 1, 2, 3, 4, 0x41]));

@@ -1,11 +1,21 @@
 /**
  * An established WebSocket used as a byte stream: a data socket on either end (protocol.md section 6.2). Each
- * write is one binary message; received data is passed on in pieces as it arrives.
+ * write is one binary message; received data is passed on in pieces as it arrives. The relay's end of a control socket
+ * sends text as well.
  */
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
 import { readAtOnce, type ReadSocket, type SocketReads } from '../scheduler/fair-reads.ts';
-import { applyMask, frameHeaderSize, FrameReader, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import {
+  applyMask,
+  type FrameHandler,
+  frameHeaderSize,
+  FrameReader,
+  type MessageLimits,
+  Opcode,
+  type Role,
+  writeFrameHeader,
+} from './frames.ts';
 
 /** @limit How long a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
@@ -33,12 +43,23 @@ export interface ByteStreamHandler {
    * {@link CloseCode.abnormal} if the connection broke or violated the protocol.
    */
   onStreamClose(code: number): void;
+  /** A pong has arrived. */
+  onStreamPong?(): void;
+  /**
+   * The connection below is closed. Called also after `close` and `destroy`, with the code of the peer's Close frame, or
+   * {@link CloseCode.abnormal} without one.
+   */
+  onConnectionClosed?(code: number): void;
 }
 
-interface ByteStreamOptions {
+export interface ByteStreamOptions {
   /** bytes to send in one packet with the first frame: the rest of the handshake */
   readonly preface?: Buffer;
   readonly read?: ReadSocket;
+  /** of a peer that may also send text */
+  readonly messages?: MessageLimits;
+  /** how long the peer has to read the Close frame and to answer it, if not as long as on a data socket */
+  readonly closeTimeoutMs?: number;
 }
 
 /** Whether a close code means that the peer has sent all its data: 1000, or no code. */
@@ -54,7 +75,7 @@ export function flushesBefore(code: number): boolean {
   return isCleanClose(code) || code === CloseCode.internalError;
 }
 
-export class WebSocketByteStream {
+export class WebSocketByteStream implements FrameHandler {
   readonly #socket: Duplex;
   readonly #role: Role;
   readonly #reader: FrameReader;
@@ -65,7 +86,7 @@ export class WebSocketByteStream {
   /** Bytes to send before the first frame. */
   #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
-  readonly #pings = new PingLimit();
+  #pings: PingLimit | undefined;
   /** The latest ping, received while none could be answered. */
   #lastPing: Buffer | undefined;
   #pongUnderWay = false;
@@ -75,6 +96,9 @@ export class WebSocketByteStream {
   #measuredAt: number | undefined;
   #roundTripMs = Infinity;
   #closeSent = false;
+  /** of the peer's Close frame */
+  #peerCode: number = CloseCode.abnormal;
+  readonly #closeTimeoutMs: number | undefined;
   /** Whether the peer has closed as well while some of our data was still queued. */
   #destroyWhenFlushed = false;
   #ended = false;
@@ -88,23 +112,16 @@ export class WebSocketByteStream {
     socket: Duplex,
     role: Role,
     head: Buffer,
-    { preface, read = readAtOnce }: ByteStreamOptions = {},
+    { preface, read = readAtOnce, messages, closeTimeoutMs }: ByteStreamOptions = {},
   ) {
     this.#socket = socket;
     this.#role = role;
     this.#head = head;
     this.#preface = preface;
     this.#read = read;
-    this.#reader = new FrameReader(role, {
-      onPayload: (piece) => {
-        if (!this.#ended) this.#handler?.onStreamData(piece);
-      },
-      onPing: (payload) => this.#pinged(payload),
-      onPong: (payload) => this.#ponged(payload),
-      onClose: (code) => this.#peerClosed(code),
-      onProtocolError: (code) => this.#peerBrokeProtocol(code),
-    });
-    socket.on('error', () => socket.destroy());
+    this.#closeTimeoutMs = closeTimeoutMs;
+    this.#reader = new FrameReader(role, this, messages);
+    socket.on('error', destroyIt);
     socket.on('close', () => this.#socketClosed());
   }
 
@@ -129,7 +146,7 @@ export class WebSocketByteStream {
       this.#silent = false;
       this.#reader.push(chunk);
     });
-    socket.on('end', () => socket.destroy());
+    socket.on('end', destroyIt);
     if (socket.destroyed) return this.#end(CloseCode.abnormal);
     const head = this.#head;
     this.#head = NONE;
@@ -146,6 +163,16 @@ export class WebSocketByteStream {
   write(chunk: Buffer): boolean {
     if (this.#closeSent || this.#ended) return true;
     return this.#send(Opcode.binary, chunk);
+  }
+
+  /** Sends a text message. */
+  writeText(text: string): void {
+    if (!this.#closeSent && !this.#ended) this.#send(Opcode.text, Buffer.from(text));
+  }
+
+  /** Bytes that were sent, and that the system has not accepted yet. */
+  get queuedBytes(): number {
+    return this.#socket.writableLength;
   }
 
   /**
@@ -270,13 +297,21 @@ export class WebSocketByteStream {
     return room;
   }
 
-  #ponged(payload: Buffer): void {
+  /* What the reader of frames calls. */
+
+  onPayload(piece: Buffer): void {
+    if (!this.#ended) this.#handler?.onStreamData(piece);
+  }
+
+  onPong(payload: Buffer): void {
+    this.#handler?.onStreamPong?.();
     if (this.#measuredAt === undefined || !payload.equals(ROUND_TRIP)) return;
     this.#roundTripMs = Math.min(this.#roundTripMs, performance.now() - this.#measuredAt);
     this.#measuredAt = undefined;
   }
 
-  #pinged(payload: Buffer): void {
+  onPing(payload: Buffer): void {
+    this.#pings ??= new PingLimit();
     if (this.#pings.admits()) this.#answerPing(payload);
     else this.#refusePeer(CloseCode.policyViolation, 'too many pings');
   }
@@ -291,13 +326,13 @@ export class WebSocketByteStream {
     this.#lastPing = waits ? Buffer.alloc(payload.length, payload) : undefined;
     if (waits) return;
     this.#pongUnderWay = true;
-    this.#send(Opcode.pong, payload, this.#onPongSent);
+    this.#send(Opcode.pong, payload, () => this.#pongSent());
   }
 
-  readonly #onPongSent = (): void => {
+  #pongSent(): void {
     this.#pongUnderWay = false;
     this.#answerLastPing();
-  };
+  }
 
   #answerLastPing(): void {
     if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
@@ -316,8 +351,9 @@ export class WebSocketByteStream {
    * Nothing follows in either direction (RFC 6455 section 7.1.1). Once the system has all our data, the connection is
    * closed without waiting for the peer to do so first.
    */
-  #peerClosed(code: number): void {
+  onClose(code: number): void {
     const socket = this.#socket;
+    this.#peerCode = code;
     if (!this.#closeSent) this.#sendClose(code, () => this.#giveBack());
     else if (socket.writableLength === 0) socket.destroy();
     else this.#destroyWhenFlushed = true;
@@ -329,7 +365,7 @@ export class WebSocketByteStream {
     queueMicrotask(() => this.#socket.destroy());
   }
 
-  #peerBrokeProtocol(code: number): void {
+  onProtocolError(code: number): void {
     this.#sendClose(code, () => this.#armCloseTimer(CLOSE_TIMEOUT_MS));
     this.#socket.end();
     this.#end(CloseCode.abnormal);
@@ -349,6 +385,7 @@ export class WebSocketByteStream {
     this.#socket.removeAllListeners();
     clearTimeout(this.#closeTimer);
     this.#end(CloseCode.abnormal);
+    this.#handler?.onConnectionClosed?.(this.#peerCode);
   }
 
   #end(code: number): void {
@@ -360,8 +397,12 @@ export class WebSocketByteStream {
   #armCloseTimer(ms: number): void {
     clearTimeout(this.#closeTimer);
     if (this.#socket.destroyed) return;
-    this.#closeTimer = setTimeout(() => this.#socket.destroy(), ms);
+    this.#closeTimer = setTimeout(() => this.#socket.destroy(), this.#closeTimeoutMs ?? ms);
   }
+}
+
+function destroyIt(this: Duplex): void {
+  this.destroy();
 }
 
 const keys = new Int32Array(KEY_POOL_SIZE);
@@ -385,7 +426,7 @@ const WINDOW_MS = 1000;
 export const PINGS_MAX = 100;
 
 /** Detects a peer that sends too many pings: each costs about as much as a message, and needs an answer as well. */
-export class PingLimit {
+class PingLimit {
   #count = 0;
 
   /** Counts a ping. @returns whether the peer has sent at most {@link PINGS_MAX} within a second */

@@ -112,6 +112,48 @@ describe('FrameReader', () => {
     assert.deepEqual(events, ['data']);
   });
 
+  describe('of a peer that may send text', () => {
+    const limits = { bytes: 10, frames: 3 };
+
+    function events(...frames: readonly Buffer[]): string[] {
+      const found: string[] = [];
+      const reader = new FrameReader(
+        'server',
+        {
+          onPayload: (piece) => found.push(piece.toString()),
+          onPing: () => found.push('ping'),
+          onClose: () => found.push('close'),
+          onProtocolError: (code) => found.push(`error ${code}`),
+        },
+        limits,
+      );
+      for (const each of frames) reader.push(Buffer.from(each));
+      return found;
+    }
+
+    const part = (opcode: number, content: string) => frame(opcode, text(content), { fin: false });
+    const last = frame(Opcode.continuation, text('e'));
+
+    it('reads messages up to the limits, each counted from its start, with control frames between them', () => {
+      const message = [part(Opcode.text, '123456789'), frame(Opcode.ping, text('')), part(0, ''), last];
+      const parts = ['123456789', 'ping', 'e'];
+      assert.deepEqual(events(...message, ...message, frame(Opcode.binary, text('0123456789'))), [
+        ...parts,
+        ...parts,
+        '0123456789',
+      ]);
+    });
+
+    it('refuses a message of more bytes with 1009, and one of more frames with 1008', () => {
+      assert.deepEqual(events(frame(Opcode.text, text('0123456789a'))), [`error ${CloseCode.tooBig}`]);
+      assert.deepEqual(events(part(Opcode.text, '0123456789'), last), ['0123456789', 'error 1009']);
+      const empty = part(0, '');
+      assert.deepEqual(events(part(Opcode.text, ''), empty, empty, empty), [
+        `error ${CloseCode.policyViolation}`,
+      ]);
+    });
+  });
+
   it('reads a Close frame without a code', () => {
     assert.deepEqual(read(frame(Opcode.close, text(''))).events, [`close ${CloseCode.noStatus}`]);
   });

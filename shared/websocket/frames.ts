@@ -1,4 +1,4 @@
-/** WebSocket frames without extensions (RFC 6455 section 5), for both ends of a data socket. */
+/** WebSocket frames without extensions (RFC 6455 section 5), for data sockets and the relay's end of control sockets. */
 import { CloseCode, isSendableCode } from '../control.ts';
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -9,7 +9,7 @@ export type Role = 'client' | 'server';
 
 export interface FrameHandler {
   /**
-   * Binary content, unmasked and in order. Content that has arrived together is joined across messages, because each
+   * Content of messages, unmasked and in order. Content that has arrived together is joined across messages, because each
    * piece costs one or two system calls later.
    */
   onPayload(piece: Buffer): void;
@@ -21,6 +21,14 @@ export interface FrameHandler {
   onProtocolError(code: number): void;
 }
 
+/** Limits of the messages of a peer that may also send text. */
+export interface MessageLimits {
+  /** size of a message */
+  readonly bytes: number;
+  /** how many frames a message may consist of */
+  readonly frames: number;
+}
+
 /** Largest payload of a control frame (RFC 6455 section 5.5). */
 export const CONTROL_PAYLOAD_MAX = 125;
 /** Largest frame header: two bytes, a length of eight and a mask of four. */
@@ -28,10 +36,14 @@ export const HEADER_MAX = 14;
 const NO_MASK = 0;
 const EMPTY = Buffer.alloc(0);
 
-/** Reads frames from bytes in pieces of any size, and holds back nothing of a binary message. */
+/** Reads frames from bytes in pieces of any size, and holds back nothing of a message. */
 export class FrameReader {
   readonly #role: Role;
   readonly #handler: FrameHandler;
+  readonly #limits: MessageLimits | undefined;
+  /** bytes and frames of the current message, as far as their headers have arrived; counted if they are limited */
+  #messageBytes = 0;
+  #messageFrames = 0;
   /** The part of the next frame's header that arrived in an earlier piece. */
   #header: Buffer | undefined;
   #headerLength = 0;
@@ -56,9 +68,11 @@ export class FrameReader {
   #contentEnd = 0;
   #content: Buffer | undefined;
 
-  constructor(role: Role, handler: FrameHandler) {
+  /** @param limits without them, messages are binary and of any size */
+  constructor(role: Role, handler: FrameHandler, limits?: MessageLimits) {
     this.#role = role;
     this.#handler = handler;
+    this.#limits = limits;
   }
 
   /** Consumes the next bytes, which are unmasked in place. The caller must not use them afterwards. */
@@ -116,11 +130,13 @@ export class FrameReader {
     if (isControl) {
       if (!fin || length > CONTROL_PAYLOAD_MAX || opcode > Opcode.pong)
         return this.#fail(CloseCode.protocolError);
-    } else if (opcode === Opcode.text) {
+    } else if (opcode === Opcode.text && this.#limits === undefined) {
       return this.#fail(CloseCode.unsupportedData);
     } else if (opcode > Opcode.binary || (opcode === Opcode.continuation) !== this.#inMessage) {
       return this.#fail(CloseCode.protocolError);
     } else {
+      const excess = this.#limits === undefined ? undefined : this.#countFrame(length, this.#limits);
+      if (excess !== undefined) return this.#fail(excess);
       this.#inMessage = !fin;
     }
     if (!Number.isSafeInteger(length)) return this.#fail(CloseCode.tooBig);
@@ -129,6 +145,14 @@ export class FrameReader {
     this.#left = length;
     this.#mask = masked ? header.readInt32LE(at + size - 4) : NO_MASK;
     this.#offset = 0;
+  }
+
+  /** @returns the close code if the message exceeds the limits */
+  #countFrame(length: number, { bytes, frames }: MessageLimits): number | undefined {
+    this.#messageBytes = (this.#inMessage ? this.#messageBytes : 0) + length;
+    this.#messageFrames = (this.#inMessage ? this.#messageFrames : 0) + 1;
+    if (this.#messageBytes > bytes) return CloseCode.tooBig;
+    return this.#messageFrames > frames ? CloseCode.policyViolation : undefined;
   }
 
   #readPayload(chunk: Buffer, start: number): number {
