@@ -211,7 +211,7 @@ describe('culvert ui', () => {
     // An answer may arrive together with a change of the state.
     const messages = on(socket, 'message', { close: ['close'] }) as AsyncIterableIterator<[Buffer]>;
     const call = async (id: number, channel: string, payload?: unknown) => {
-      socket.send(JSON.stringify({ kind: 'call', id, channel, payload }));
+      socket.send(JSON.stringify({ kind: 'call', id, method: channel, payload }));
       for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
         const message = JSON.parse(next.value[0].toString()) as {
           kind: string;
@@ -235,7 +235,7 @@ describe('culvert ui', () => {
     ].entries())
       assert.equal(
         (await call(10 + index, channel, { paths: ['/'] })).error?.code,
-        'no-such-channel',
+        'no-such-method',
         channel,
       );
     socket.close();
@@ -246,7 +246,7 @@ describe('culvert ui', () => {
       JSON.stringify({
         kind: 'call',
         id,
-        channel: 'session:sign-in',
+        method: 'session:sign-in',
         payload: { relay: 'http://127.0.0.1:9', key: 'x', keep: 'session' },
       }),
     );
@@ -256,7 +256,12 @@ describe('culvert ui', () => {
       ['a message of no kind', ['{"kind":"eval"}'], 1008],
       [
         'calls without an end',
-        [...calls, ...calls.map(() => '{"kind":"call","id":1,"channel":"app:about"}')],
+        [...calls, ...calls.map(() => '{"kind":"call","id":1,"method":"app:about"}')],
+        1008,
+      ],
+      [
+        'bytes that belong to nothing',
+        Array.from({ length: 33 }, () => Buffer.alloc(1024 * 1024 + 64)),
         1008,
       ],
       ['a frame above 32 MiB', ['x'.repeat(34 * 1024 * 1024)], 1009],

@@ -11,6 +11,7 @@ import { findTunnels } from '../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import { inventPassword } from '../../client/invented-password.ts';
 import type { Network } from '../../client/network/network.ts';
+import { encodePush } from '../../client/methods/peer.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
@@ -21,13 +22,14 @@ import type { ProjectLinks } from '../main/deep-link.ts';
 import { runDiagnostics } from '../main/diagnostics.ts';
 import { Notifier, type ShownNotification } from '../main/electron/notifier.ts';
 import { CallFailure } from '../main/failure.ts';
-import { answerCall, refuse } from '../main/handlers/answer.ts';
+import { refuse } from '../../client/methods/method.ts';
+import { answerCall } from '../main/handlers/answer.ts';
 import { CHANNEL_NAMES, CHANNELS, type Channels } from '../main/handlers/channels.ts';
 import type { Platform } from '../main/platform.ts';
 import { createPortScan } from '../main/ports.ts';
 import { importTooLarge } from '../main/requests.ts';
 import { t, type TextKey } from '../messages/translate.ts';
-import { encodeMessage, type Page } from './page.ts';
+import type { Page } from './page.ts';
 import { WindowServer } from './window-server.ts';
 import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
 
@@ -78,7 +80,7 @@ export class BrowserWindow {
       },
     });
     core.snapshots.listen((snapshot) => {
-      const message = encodeMessage({ kind: 'push', name: 'snapshot:changed', value: snapshot });
+      const message = encodePush('snapshot:changed', snapshot);
       for (const page of this.server.pages) if (page.state.isVisible) page.pushLatest(message);
     });
     const notifier = new Notifier({
@@ -104,7 +106,7 @@ export class BrowserWindow {
   #call(channel: string, payload: unknown, page: Page) {
     const { core, platform, channels } = this.#options;
     if (!channels.has(channel))
-      return Promise.resolve(refuse({ code: 'no-such-channel', text: t('problem.wrong') }));
+      return Promise.resolve(refuse({ code: 'no-such-method', text: t('problem.wrong') }));
     return platform.runFor(page, () => answerCall(channel as keyof Channels, payload, core, platform.report));
   }
 
@@ -117,10 +119,7 @@ export class BrowserWindow {
       core.snapshots.changed();
     }
     this.#lookAtPages();
-    if (isVisible)
-      page.pushLatest(
-        encodeMessage({ kind: 'push', name: 'snapshot:changed', value: core.snapshots.make() }),
-      );
+    if (isVisible) page.pushLatest(encodePush('snapshot:changed', core.snapshots.make()));
   }
 
   #lookAtPages(): void {
@@ -138,10 +137,10 @@ export class BrowserWindow {
         if (event === 'click') this.#notifications.set(id, listener);
         return notification;
       },
-      show: () => page?.notify(id, title, body),
+      show: () => page?.push('notice:show', { id, title, body }),
       close: () => {
         this.#notifications.delete(id);
-        page?.send({ kind: 'withdraw', id });
+        page?.push('notice:withdraw', { id });
       },
     };
     // Only what the notifier uses of Electron's.
@@ -225,7 +224,7 @@ export function browserPlatform(options: BrowserPlatformOptions) {
       const file = await thePage().askForFile('.har,.json');
       if (file === undefined) return undefined;
       if (file.size > IMPORT_MAX_BYTES) throw importTooLarge(file.name, file.size);
-      return file.content.toString();
+      return new TextDecoder().decode(file.content);
     },
     async open(url) {
       assertDone(await thePage().ask('open', url), 'browser.notOpened');

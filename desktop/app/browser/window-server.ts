@@ -19,8 +19,7 @@ import type { Clock, Timer } from '../../client/clock.ts';
 import { readBuilt } from '../../client/own-program.ts';
 import { KEY_HEADER, SESSION_OPEN, SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } from '../ipc/wire.ts';
 import { contentSecurityPolicy, readPageFile } from '../main/page-files.ts';
-import { Page, type PageHandler } from './page.ts';
-import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
+import { Page, type PageHandler, UI_MESSAGE_MAX_BYTES } from './page.ts';
 
 /** @limit Maximum number of connections: each page has one WebSocket, and loads its few files over six more. */
 const UI_CONNECTIONS_MAX = 128;
@@ -38,8 +37,6 @@ const UI_IDLE_TIMEOUT_MS = 5000;
 const UI_HEAD_MAX_BYTES = 16 * 1024;
 /** @limit Maximum size of the body that exchanges a token: it has about 40 bytes. */
 const UI_BODY_MAX_BYTES = 256;
-/** @limit Maximum size of a message from a page: a file to import is the largest. */
-const UI_MESSAGE_MAX_BYTES = IMPORT_MAX_BYTES + 1024;
 /** @limit How often a page is asked for a sign of life; without one, it is gone by the next time. */
 export const UI_PING_MS = 30_000;
 

@@ -1,9 +1,11 @@
-/** Types that page and main share: forms, answers, and what main pushes. The channels are in main/handlers/channels.ts. */
+/** Types that page and main share: forms, views, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { HeaderChanges } from '../../../shared/header-changes.ts';
 import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
 import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TunnelAccess } from './tunnel-views.ts';
+
+export type { Answer, CallError } from '../../client/methods/peer.ts';
 
 /** The table of pushes from main to the page: name and type of the value. */
 export const PUSHES = {
@@ -73,18 +75,6 @@ export interface About {
   version: string;
   versions: readonly { name: string; version: string }[];
   licences: readonly { name: string; licence: string }[];
-}
-
-/** The result of every call: an error is data, because Electron keeps only the text of one that is thrown. */
-export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
-
-export interface CallError {
-  /** stable, such as `name-taken` */
-  code: string;
-  /** the field of the form that it belongs to */
-  field?: string;
-  /** for people */
-  text: string;
 }
 
 /** The people of the account, as its owners see them in the window. Times are wall-clock ms. */

@@ -1,9 +1,8 @@
 /**
- * The messages between a page in a browser and main, over one WebSocket: the calls and pushes of the app's IPC, and what
- * only the browser can do for main (docs/decisions/0029-window-in-a-browser.md). They are JSON, except for the content
- * of a chosen file.
+ * What a page in a browser and main say to each other over one WebSocket (client/methods/peer.ts), besides the calls and
+ * pushes of the app's IPC: what only the browser can do for main (docs/decisions/0029-window-in-a-browser.md).
  */
-import type { Answer, Pushes } from './ipc.ts';
+import type { Pushes } from './ipc.ts';
 
 /** The WebSocket's path, and the subprotocol that the server selects. The page also offers its key as one. */
 export const SOCKET_PATH = '/main';
@@ -15,9 +14,6 @@ export const SESSION_OPEN = 'open';
 /** The header with the key of the page. */
 export const KEY_HEADER = 'x-culvert-key';
 
-/** Maximum number of calls of one page that wait for their answers; a page makes a few at a time. */
-export const CALLS_MAX = 64;
-
 /** What only the browser can do: its argument, and its result. */
 export interface Asks {
   /** Copies a text. */
@@ -26,10 +22,17 @@ export interface Asks {
   open: { given: string; result: boolean };
   /** Downloads a text as a file. */
   save: { given: { name: string; text: string }; result: boolean };
-  /** Asks the user for a file; its content follows as a binary message. */
-  file: { given: string; result: { name: string; size: number } | undefined };
+  /** Asks the user for a file. Its content is empty if it is larger than what can be imported. */
+  file: { given: string; result: ChosenFile | undefined };
   /** Asks the user for the path of a folder, which no browser tells. */
   folder: { given: string; result: string | undefined };
+}
+
+export interface ChosenFile {
+  readonly name: string;
+  /** in bytes */
+  readonly size: number;
+  readonly content: Uint8Array;
 }
 
 /** How a page is shown. Only a visible one gets snapshots. */
@@ -42,40 +45,16 @@ export interface PageState {
   readonly languages: readonly string[];
 }
 
-export type FromPage =
-  | { readonly kind: 'call'; readonly id: number; readonly channel: string; readonly payload?: unknown }
-  | { readonly kind: 'result'; readonly id: number; readonly value?: unknown }
-  | { readonly kind: 'state'; readonly state: PageState }
-  /** a notification was clicked */
-  | { readonly kind: 'clicked'; readonly id: number }
-  /** answered immediately: shows that the connection is alive */
-  | { readonly kind: 'ping' };
-
-export type ToPage =
-  /** the first message; a page of another version loads itself again */
-  | { readonly kind: 'hello'; readonly version: string }
-  | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer<unknown> }
-  | { readonly kind: 'push'; readonly name: keyof Pushes; readonly value: unknown }
-  | { readonly kind: 'ask'; readonly id: number; readonly what: keyof Asks; readonly given: unknown }
-  | { readonly kind: 'notice'; readonly id: number; readonly title: string; readonly body: string }
+/** What main pushes only to a page in a browser. */
+export interface BrowserPushes extends Pushes {
+  'notice:show': { id: number; title: string; body: string };
   /** takes a notification back */
-  | { readonly kind: 'withdraw'; readonly id: number }
-  | { readonly kind: 'pong' };
+  'notice:withdraw': { id: number };
+}
 
-/**
- * The name of the only field of an object that stands for bytes: the index of one of the binary messages before it. Main
- * sends bytes; the page never does. In base64, a body of 10 MB would block the page for a second.
- */
-export const BYTES_FIELD = '$bytes';
-
-/**
- * Reads a message of main.
- *
- * @param parts content of the binary messages since the last one
- */
-export function decodeMessage(text: string, parts: readonly Uint8Array[]): ToPage {
-  return JSON.parse(text, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || !(BYTES_FIELD in value)) return value;
-    return parts[Number(value[BYTES_FIELD])];
-  }) as ToPage;
+/** What a page pushes to main. */
+export interface PagePushes {
+  'page:state': PageState;
+  /** a notification was clicked */
+  'notice:clicked': { id: number };
 }

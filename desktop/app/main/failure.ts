@@ -3,7 +3,7 @@ import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
 import { NotSaved } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
-import { ReplayRefused } from '../../client/inspector/replay.ts';
+import { CallRefused } from '../../client/methods/method.ts';
 import {
   AccessUnsupported,
   DomainUnsupported,
@@ -58,7 +58,7 @@ export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof AccessUnsupported)
     return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
-  if (error instanceof ReplayRefused) return { code: error.code, text: translateMessage(error.said) };
+  if (error instanceof CallRefused) return { code: error.code, text: translateMessage(error.said) };
   if (error instanceof NotSaved)
     return { code: 'not-saved', text: t('problem.settingsNotWritten', { why: error.message }) };
   if (error instanceof FolderUnreadable) return { code: 'no-folder', text: translateMessage(error.said) };

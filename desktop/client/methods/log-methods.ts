@@ -11,7 +11,7 @@ import type { RequestLog } from '../inspector/request-log.ts';
 import type { LogSearch } from '../inspector/search.ts';
 import { SCHEMES, signAgain } from '../inspector/signatures.ts';
 import { toMessage } from '../messages.ts';
-import { CallRefused, exact, method, type MethodsOf } from './method.ts';
+import { CallRefused, exact, methodsFor, type MethodsOf } from './method.ts';
 import type { CallError } from './peer.ts';
 
 /** A tunnel served by the program. */
@@ -58,31 +58,33 @@ const response = {
   durationMs: yup.number().min(0).required(),
 };
 
+const method = methodsFor<LogHost>();
+
 export const LOG_METHODS = {
-  'tunnel:list': method('read', exact({}), (_, { tunnels }: LogHost) => tunnels()),
+  'tunnel:list': method('read', exact({}), (_, { tunnels }) => tunnels()),
   /** newest first */
-  'log:list': method('read', exact({ key, reveal }), (given, { find }: LogHost) =>
+  'log:list': method('read', exact({ key, reveal }), (given, { find }) =>
     find(given.key).log.list(given),
   ),
   /** numbers of the requests that contain every word, headers and bodies included; never of secrets */
   'log:search': method(
     'read',
     exact({ key, words: word.max(SEARCH_MAX_CHARS) }),
-    (given, { find }: LogHost) => find(given.key).search.find(given.words),
+    (given, { find }) => find(given.key).search.find(given.words),
   ),
   'log:detail': method(
     'read',
     exact({ key, id, reveal }),
-    (given, { find }: LogHost) => find(given.key).log.detail(given.id, given) ?? noRequest(given.id),
+    (given, { find }) => find(given.key).log.detail(given.id, given) ?? noRequest(given.id),
   ),
   /** messages of a WebSocket */
   'log:messages': method(
     'read',
     exact({ key, id }),
-    (given, { find }: LogHost) => find(given.key).log.messages(given.id) ?? noRequest(given.id),
+    (given, { find }) => find(given.key).log.messages(given.id) ?? noRequest(given.id),
   ),
   /** tells of requests when their heads have arrived, when their responses begin, and when they end */
-  'log:follow': method('read', exact({ key, reveal }), (given, { find, tell, ended }: LogHost) => {
+  'log:follow': method('read', exact({ key, reveal }), (given, { find, tell, ended }) => {
     const stop = find(given.key).log.subscribe(tell, given);
     return new Promise<void>((resolve) => {
       const end = (): void => {
@@ -94,7 +96,7 @@ export const LOG_METHODS = {
     });
   }),
   /** number of the repetition, once it has ended */
-  'log:replay': method('local', exact({ key, id }), (given, { find }: LogHost) =>
+  'log:replay': method('local', exact({ key, id }), (given, { find }) =>
     find(given.key).replayer.replay(given.id),
   ),
   /** the same with an edited request; signed again with the secret of the sender of a webhook */
@@ -106,7 +108,7 @@ export const LOG_METHODS = {
       edit: exact({ ...edited, body: bytes.optional() }),
       secret: yup.string().optional(),
     }),
-    (given, { find }: LogHost) => {
+    (given, { find }) => {
       const { body, ...rest } = given.edit;
       return find(given.key).replayer.replayEdited(
         given.id,
@@ -127,7 +129,7 @@ export const LOG_METHODS = {
         response: exact(response).optional().default(undefined),
       }),
     }),
-    ({ key: tunnel, request }, { find }: LogHost) => {
+    ({ key: tunnel, request }, { find }) => {
       const { log, host } = find(tunnel);
       const imported: ImportedRequest = { ...request, response: request.response };
       const problems = checkEdit(imported);

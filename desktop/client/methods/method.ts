@@ -26,13 +26,15 @@ interface AnyMethod<Host> {
   readonly run: (payload: never, host: Host) => unknown;
 }
 
-export function method<T, Result, Host>(
-  effect: Effect,
-  payload: yup.Schema<T>,
-  run: (payload: Sent<T>, host: Host) => Result | Promise<Result>,
-): Method<Sent<T>, Result, Host> {
-  // A value of one type can be read as the other.
-  return { effect, payload: payload as unknown as yup.Schema<Sent<T>>, run };
+/** Makes the rows of a table for a host. */
+export function methodsFor<Host>() {
+  return <T, Result>(
+    effect: Effect,
+    payload: yup.Schema<T>,
+    run: (payload: Sent<T>, host: Host) => Result | Promise<Result>,
+  ): Method<Sent<T>, Result, Host> =>
+    // A value of one type can be read as the other.
+    ({ effect, payload: payload as unknown as yup.Schema<Sent<T>>, run });
 }
 
 /** Method → payload and result, derived from a table. */

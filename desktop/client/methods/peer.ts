@@ -98,15 +98,15 @@ export class Peer {
     return this.call(PING);
   }
 
-  push(name: string, value?: unknown, sent?: () => void): void {
-    this.send(encodeMessage({ kind: 'push', name, value }), sent);
+  push(name: string, value?: unknown): void {
+    this.send(encodePush(name, value));
   }
 
   greet(version: string): void {
     this.#send({ kind: 'hello', protocol: PROTOCOL, version });
   }
 
-  /** Sends a message that was encoded for several peers. */
+  /** Sends what was encoded for several peers. @param sent called once it has left the program */
   send(message: EncodedMessage, sent?: () => void): void {
     if (!this.#isOver) this.#line.send(message, sent);
   }
@@ -175,8 +175,13 @@ const PARTS_MAX = 1024;
 /** The name of the only field of an object that stands for bytes: the index of one of the binary messages. */
 const BYTES_FIELD = '$bytes';
 
+/** A push that is the same for several peers. */
+export function encodePush(name: string, value: unknown): EncodedMessage {
+  return encodeMessage({ kind: 'push', name, value });
+}
+
 /** In base64, a body of 10 MB would block a page for a second. */
-export function encodeMessage(message: PeerMessage): EncodedMessage {
+function encodeMessage(message: PeerMessage): EncodedMessage {
   const parts: Uint8Array[] = [];
   const text = JSON.stringify(message, function (this: Record<string, unknown>, key, value: unknown) {
     // What a Buffer's toJSON makes of it has ten times the size.

@@ -15,10 +15,11 @@ import type {
   Session,
   WebFrameMain,
 } from 'electron';
+import { refuse } from '../../../client/methods/method.ts';
 import type { Pushes } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
-import { answerCall, refuse, type ReportBug } from '../handlers/answer.ts';
+import { answerCall, type ReportBug } from '../handlers/answer.ts';
 import { CHANNEL_NAMES } from '../handlers/channels.ts';
 import { CONTENT_SECURITY_POLICY, readPageFile } from '../page-files.ts';
 import type { WindowPlace } from '../settings/app-store.ts';

@@ -1,7 +1,7 @@
-/** The type of a row in the table of channels, and parts for the schemas of its payload. */
+/** Parts for the schemas of what the page sends. */
 import * as yup from 'yup';
+import { exact } from '../../../client/methods/method.ts';
 import { t } from '../../messages/translate.ts';
-import type { Core } from '../core.ts';
 import { ttlSchema } from '../tunnels/create-form-schema.ts';
 import { EDITED_FIELDS_MAX } from '../../../client/inspector/edit.ts';
 
@@ -16,37 +16,6 @@ export const OWN_ID_MAX_CHARS = 64;
  * can state the real size.
  */
 export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
-
-/** What the page sends is only read. */
-type Sent<T> = T extends object ? { readonly [K in keyof T]: Sent<T[K]> } : T;
-
-/**
- * What the page may send, and what main does with it. `run` may throw {@link CallFailure} or what the client throws.
- */
-export interface Channel<Payload, Result> {
-  /** Throws for a value that does not fit. */
-  readonly payload: yup.Schema<Payload>;
-  readonly run: (payload: Payload, core: Core) => Result | Promise<Result>;
-}
-
-export function channel<T, Result>(
-  payload: yup.Schema<T>,
-  run: (payload: Sent<T>, core: Core) => Result | Promise<Result>,
-): Channel<Sent<T>, Result> {
-  // A value of one type can be read as the other.
-  return { payload: payload as unknown as yup.Schema<Sent<T>>, run };
-}
-
-/** Channel → the page's payload and the result, derived from a table. */
-export type ChannelsOf<Table> = {
-  [C in keyof Table]: Table[C] extends Channel<infer Payload, infer Result>
-    ? { payload: Payload; result: Result }
-    : never;
-};
-
-export function exact<T extends yup.ObjectShape>(shape: T) {
-  return yup.object(shape).strict().noUnknown().required();
-}
 
 export const nothing = yup.mixed().test(
   'nothing',

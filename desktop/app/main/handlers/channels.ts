@@ -12,6 +12,7 @@ import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import { WEBHOOK_PROVIDER_IDS, SEARCH_MAX_CHARS } from '../../../client/inspector/records.ts';
+import { exact, type Method, methodsFor, type MethodsOf } from '../../../client/methods/method.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { SignatureCheck } from '../../ipc/request-views.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
@@ -27,12 +28,8 @@ import { accessSchema, createFormSchema, settingsOf, tokenName } from '../tunnel
 import { shareText } from '../tunnels/other-tunnels.ts';
 import type { TunnelItem } from '../tunnels/tunnel-item.ts';
 import {
-  channel,
-  type Channel,
-  type ChannelsOf,
   count,
   editForm,
-  exact,
   keyKept,
   lifetime,
   nothing,
@@ -81,12 +78,14 @@ export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 /** @limit Maximum length of the label of an invitation, which becomes the label of a key: what the relay accepts. */
 export const MEMBER_LABEL_MAX_CHARS = MACHINE_MAX_LENGTH;
 
+const method = methodsFor<Core>();
 const tokenRef = exact({ key: tunnelKey, name: tokenName() });
 
 const ROWS = {
-  'snapshot:get': channel(nothing, (_, { snapshots }) => snapshots.make()),
+  'snapshot:get': method('read', nothing, (_, { snapshots }) => snapshots.make()),
 
-  'session:sign-in': channel(
+  'session:sign-in': method(
+    'local',
     exact({
       relay: yup
         .string()
@@ -105,48 +104,55 @@ const ROWS = {
     },
   ),
   /** gives up signing in */
-  'session:cancel': channel(nothing, (_, { signIn }) => signIn.cancel()),
-  'session:sign-out': channel(nothing, (_, core) => leave((closed) => t('undo.signedOut', { closed }), core)),
+  'session:cancel': method('local', nothing, (_, { signIn }) => signIn.cancel()),
+  'session:sign-out': method('public', nothing, (_, core) =>
+    leave((closed) => t('undo.signedOut', { closed }), core),
+  ),
 
   /** shows an invitation that was pasted, and accepts nothing */
-  'invitation:open': channel(
+  'invitation:open': method(
+    'local',
     exact({ address: yup.string().max(INVITATION_MAX_CHARS).required() }),
     ({ address }, { invitations }) => invitations.open(address),
   ),
   /** accepts the invitation that is shown, and signs in */
-  'invitation:accept': channel(exact({ id: ownId, keep: keyKept }), ({ id, keep }, core) =>
+  'invitation:accept': method('local', exact({ id: ownId, keep: keyKept }), ({ id, keep }, core) =>
     // The question goes before its button can be pressed again.
     thenFlush(core, core.invitations.accept(id, keep)),
   ),
-  'invitation:dismiss': channel(exact({ id: ownId }), ({ id }, { invitations }) => invitations.dismiss(id)),
+  'invitation:dismiss': method('local', exact({ id: ownId }), ({ id }, { invitations }) =>
+    invitations.dismiss(id),
+  ),
 
   /** shows what was dropped on the window, and shares nothing. Only the preload sends this */
-  'folder:drop': channel(
+  'folder:drop': method(
+    'local',
     exact({ paths: yup.array(yup.string().defined().max(PATH_MAX_CHARS)).max(DROPPED_PATHS_MAX).required() }),
     ({ paths }, { drops }) => drops.show(paths),
   ),
   /** shares the folder that is shown */
-  'folder:share': channel(exact({ id: ownId }), async ({ id }, core) => ({
+  'folder:share': method('public', exact({ id: ownId }), async ({ id }, core) => ({
     // The question goes before its button can be pressed again.
     key: await thenFlush(core, core.drops.share(id)),
   })),
-  'folder:dismiss': channel(exact({ id: ownId }), ({ id }, { drops }) => drops.dismiss(id)),
+  'folder:dismiss': method('local', exact({ id: ownId }), ({ id }, { drops }) => drops.dismiss(id)),
   /** asks the user for a folder, and shows it as if it was dropped */
-  'folder:choose': channel(nothing, (_, { askForFolder, drops }) =>
+  'folder:choose': method('local', nothing, (_, { askForFolder, drops }) =>
     askForFolder((folder) => drops.show([folder])),
   ),
 
   /** asks the user for the folder of a project, and shows what its `culvert.yml` has; starts nothing */
-  'project:choose': channel(nothing, (_, { askForFolder, projects }) =>
+  'project:choose': method('local', nothing, (_, { askForFolder, projects }) =>
     askForFolder((folder) => projects.open(folder)),
   ),
   /** as above, for the dropped folder on show, which the project replaces */
-  'project:open': channel(exact({ id: ownId }), async ({ id }, { projects, drops, snapshots }) => {
+  'project:open': method('local', exact({ id: ownId }), async ({ id }, { projects, drops, snapshots }) => {
     await projects.open(drops.take(id));
     snapshots.flush();
   }),
   /** the same for one of the projects that were opened last */
-  'project:reopen': channel(
+  'project:reopen': method(
+    'local',
     exact({ folder: yup.string().max(PATH_MAX_CHARS).required() }),
     async ({ folder }, { store, projects, snapshots }) => {
       // The page cannot name one that the user has not opened.
@@ -157,7 +163,8 @@ const ROWS = {
     },
   ),
   /** starts tunnels of the project that is shown, by their names in the file */
-  'project:start': channel(
+  'project:start': method(
+    'public',
     exact({
       id: ownId,
       labels: yup
@@ -168,34 +175,38 @@ const ROWS = {
     }),
     ({ id, labels }, core) => thenFlush(core, core.projects.start(id, labels)),
   ),
-  'project:dismiss': channel(exact({ id: ownId }), ({ id }, { projects }) => projects.dismiss(id)),
+  'project:dismiss': method('local', exact({ id: ownId }), ({ id }, { projects }) => projects.dismiss(id)),
 
-  'tunnel:create': channel(createFormSchema, async ({ lock, ...form }, { tunnelList }) => ({
+  'tunnel:create': method('public', createFormSchema, async ({ lock, ...form }, { tunnelList }) => ({
     key: (await tunnelList.create(settingsOf(form), accessOf(lock))).key,
   })),
-  'tunnel:stop': channel(tunnelRef, async ({ key }, { tunnelList, others }) => {
+  'tunnel:stop': method('public', tunnelRef, async ({ key }, { tunnelList, others }) => {
     const other = others.find(key);
     if (other === undefined) await tunnelList.stop(key);
     else others.stop(other);
   }),
-  'tunnel:start': channel(tunnelRef, ({ key }, { tunnelList }) => tunnelList.start(key)),
-  'tunnel:forget': channel(tunnelRef, ({ key }, { tunnelList }) => tunnelList.forget(key)),
-  'tunnel:extend': channel(exact({ key: tunnelKey, ttl: lifetime }), ({ key, ttl }, { tunnelList, others }) =>
-    (others.find(key) === undefined ? tunnelList : others).extend(key, ttl),
+  'tunnel:start': method('public', tunnelRef, ({ key }, { tunnelList }) => tunnelList.start(key)),
+  'tunnel:forget': method('local', tunnelRef, ({ key }, { tunnelList }) => tunnelList.forget(key)),
+  'tunnel:extend': method(
+    'public',
+    exact({ key: tunnelKey, ttl: lifetime }),
+    ({ key, ttl }, { tunnelList, others }) =>
+      (others.find(key) === undefined ? tunnelList : others).extend(key, ttl),
   ),
-  'tunnel:copy-url': channel(tunnelRef, ({ key }, core) =>
+  'tunnel:copy-url': method('local', tunnelRef, ({ key }, core) =>
     core.platform.copy(tunnelOf(core, key).public_url),
   ),
-  'tunnel:open-url': channel(tunnelRef, ({ key }, core) =>
+  'tunnel:open-url': method('local', tunnelRef, ({ key }, core) =>
     core.platform.open(webAddress(tunnelOf(core, key).public_url)),
   ),
   /** copies one sentence with the address and the password */
-  'tunnel:copy-share': channel(tunnelRef, ({ key }, { platform, tunnelList }) =>
+  'tunnel:copy-share': method('local', tunnelRef, ({ key }, { platform, tunnelList }) =>
     platform.copy(shareText(tunnelList.find(key))),
   ),
 
-  'lock:invent': channel(nothing, (_, { platform }) => ({ password: platform.inventPassword() })),
-  'lock:set': channel(
+  'lock:invent': method('local', nothing, (_, { platform }) => ({ password: platform.inventPassword() })),
+  'lock:set': method(
+    'public',
     exact({ key: tunnelKey, lock: accessSchema }),
     async ({ key, lock }, { tunnelList, snapshots }) => {
       await tunnelList.setLock(key, lock);
@@ -203,11 +214,11 @@ const ROWS = {
       snapshots.flush();
     },
   ),
-  'token:create': channel(tokenRef, ({ key, name }, core) =>
+  'token:create': method('public', tokenRef, ({ key, name }, core) =>
     thenFlush(core, core.tunnelList.addToken(key, name)),
   ),
   /** copies a token that was made here, once */
-  'token:copy': channel(tokenRef, async ({ key, name }, { tunnelList, platform }) => {
+  'token:copy': method('local', tokenRef, async ({ key, name }, { tunnelList, platform }) => {
     const { served } = tunnelList.find(key);
     const token = served.madeToken(name);
     if (token === undefined)
@@ -215,11 +226,12 @@ const ROWS = {
     await platform.copy(token);
     served.forgetToken(name);
   }),
-  'token:revoke': channel(tokenRef, ({ key, name }, core) =>
+  'token:revoke': method('public', tokenRef, ({ key, name }, core) =>
     thenFlush(core, core.tunnelList.revokeToken(key, name)),
   ),
   /** creates a link and copies it */
-  'link:create': channel(
+  'link:create': method(
+    'public',
     exact({
       key: tunnelKey,
       note: yup
@@ -230,24 +242,26 @@ const ROWS = {
     }),
     ({ key, note, ttl }, { approvals }) => approvals.createLink(key, { note, ttl }),
   ),
-  'link:list': channel(tunnelRef, ({ key }, { approvals }) => approvals.listLinks(key)),
-  'link:revoke': channel(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
+  'link:list': method('read', tunnelRef, ({ key }, { approvals }) => approvals.listLinks(key)),
+  'link:revoke': method('public', exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
     approvals.revokeLink(key, id),
   ),
   /** visitors who were approved and still have access */
-  'knock:admitted': channel(tunnelRef, ({ key }, { approvals }) => approvals.listApproved(key)),
-  'knock:admit': channel(
+  'knock:admitted': method('read', tunnelRef, ({ key }, { approvals }) => approvals.listApproved(key)),
+  'knock:admit': method(
+    'public',
     exact({ key: tunnelKey, id: relayId, ttl: lifetime }),
     ({ key, id, ttl }, { approvals }) => approvals.approve(key, id, ttl),
   ),
   /** denies a visitor, or revokes the access of one who was approved */
-  'knock:refuse': channel(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
+  'knock:refuse': method('public', exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
     approvals.refuse(key, id),
   ),
 
   /** domains of the account */
-  'domain:list': channel(nothing, (_, { domains }) => domains.list()),
-  'domain:add': channel(
+  'domain:list': method('read', nothing, (_, { domains }) => domains.list()),
+  'domain:add': method(
+    'public',
     exact({
       domain: yup
         .string()
@@ -263,14 +277,15 @@ const ROWS = {
     }),
     ({ domain }, { domains }) => domains.add(domain),
   ),
-  'domain:remove': channel(exact({ id: relayId }), ({ id }, { domains }) => domains.remove(id)),
+  'domain:remove': method('public', exact({ id: relayId }), ({ id }, { domains }) => domains.remove(id)),
   /** has the relay check the records of a domain */
-  'domain:check': channel(exact({ id: relayId }), ({ id }, { domains }) => domains.check(id)),
+  'domain:check': method('public', exact({ id: relayId }), ({ id }, { domains }) => domains.check(id)),
 
   /** the people of the account; nothing if the key is not an owner's */
-  'team:show': channel(nothing, (_, { team }) => team.show()),
+  'team:show': method('read', nothing, (_, { team }) => team.show()),
   /** creates an invitation; only this returns its address */
-  'team:invite': channel(
+  'team:invite': method(
+    'public',
     exact({
       label: yup
         .string()
@@ -286,10 +301,11 @@ const ROWS = {
     (person, { team }) => team.invite(person),
   ),
   /** revokes a key or an invitation */
-  'team:revoke': channel(exact({ id: relayId }), ({ id }, { team }) => team.revoke(id)),
+  'team:revoke': method('public', exact({ id: relayId }), ({ id }, { team }) => team.revoke(id)),
 
   /** what has changed in a log, in parts of a limited size */
-  'log:changes': channel(
+  'log:changes': method(
+    'read',
     exact({ key: tunnelKey, since: exact({ epoch: count, revision: count }) }),
     ({ key, since }, { tunnelList, others, signatures }) => {
       const elsewhere = others.logOf(key);
@@ -300,7 +316,8 @@ const ROWS = {
     },
   ),
   /** remembers what of a log the user wants to see */
-  'log:view': channel(
+  'log:view': method(
+    'local',
     exact({
       key: tunnelKey,
       part: yup.string().required().max(LOG_PART_NAME_MAX_CHARS),
@@ -308,27 +325,30 @@ const ROWS = {
     }),
     ({ key, ...view }, { tunnelList }) => tunnelList.viewLog(key, view),
   ),
-  'log:detail': channel(shownRequest, async ({ key, id, reveal }, core) =>
+  'log:detail': method('read', shownRequest, async ({ key, id, reveal }, core) =>
     detailView((await loggedBy(core, key).log.detail(id, reveal)) ?? noSuchRequest()),
   ),
   /** numbers of the requests that contain every word, headers and bodies included */
-  'log:search': channel(
+  'log:search': method(
+    'read',
     exact({ key: tunnelKey, search: yup.string().defined().max(SEARCH_MAX_CHARS) }),
     ({ key, search }, core) => loggedBy(core, key).log.search(search),
   ),
   /** messages of a WebSocket after one that is known */
-  'log:messages': channel(
+  'log:messages': method(
+    'read',
     exact({ key: tunnelKey, id: requestId, after: count }),
     ({ key, id, after }, core) => loggedBy(core, key).log.messages(id, after) ?? noSuchRequest(),
   ),
-  'log:copy-curl': channel(shownRequest, async ({ key, id, reveal }, core) => {
+  'log:copy-curl': method('local', shownRequest, async ({ key, id, reveal }, core) => {
     const { log, tunnel } = loggedBy(core, key);
     const command = (await log.curl(id, tunnel.public_url, reveal)) ?? noSuchRequest();
     await core.platform.copy(command);
     return { hidesSecrets: command.includes(REDACTED) };
   }),
   /** writes requests as a HAR to a file that the user names; nothing if the user does not */
-  'log:export': channel(
+  'log:export': method(
+    'local',
     exact({
       key: tunnelKey,
       ids: yup.array(requestId).min(1).max(LOG_REQUESTS_MAX).required(),
@@ -336,10 +356,10 @@ const ROWS = {
     }),
     ({ key, ids, reveal }, core) => exportHar(loggedBy(core, key), ids, reveal, core.platform),
   ),
-  'log:replay': channel(requestRef, async ({ key, id }, core) => ({
+  'log:replay': method('local', requestRef, async ({ key, id }, core) => ({
     id: await loggedBy(core, key).log.replay(id),
   })),
-  'log:clear': channel(tunnelRef, ({ key }, { tunnelList, undos }) => {
+  'log:clear': method('local', tunnelRef, ({ key }, { tunnelList, undos }) => {
     const item = tunnelList.find(key);
     const hidden = item.log.hide();
     undos.offer({
@@ -349,7 +369,8 @@ const ROWS = {
     });
   }),
   /** adds what a HAR or a `curl` command has to the log, and sends nothing */
-  'import:text': channel(
+  'import:text': method(
+    'local',
     exact({
       key: tunnelKey,
       text: yup
@@ -360,17 +381,18 @@ const ROWS = {
     ({ key, text }, { tunnelList }) => importInto(tunnelList.find(key), text),
   ),
   /** the same with a HAR that the user chooses; nothing if the user does not */
-  'import:file': channel(tunnelRef, ({ key }, { tunnelList, platform }) =>
+  'import:file': method('local', tunnelRef, ({ key }, { tunnelList, platform }) =>
     importFile(tunnelList.find(key), platform),
   ),
 
   /** a request as it can be edited, without its secrets */
-  'bench:open': channel(requestRef, async ({ key, id }, core) => {
+  'bench:open': method('read', requestRef, async ({ key, id }, core) => {
     const check = lookAt(core, key, id);
     return editView((await loggedBy(core, key).log.detail(id, false)) ?? noSuchRequest(), check);
   }),
   /** sends it as it was edited */
-  'bench:send': channel(
+  'bench:send': method(
+    'local',
     exact({ key: tunnelKey, id: requestId, edit: editForm }),
     ({ key, id, edit }, core) => {
       const elsewhere = core.others.logOf(key);
@@ -381,8 +403,9 @@ const ROWS = {
   ),
 
   /** what the signature of a request says; nothing for what is no webhook. No secret goes back to the page */
-  'signature:look': channel(requestRef, ({ key, id }, core) => lookAt(core, key, id)),
-  'signature:add-secret': channel(
+  'signature:look': method('read', requestRef, ({ key, id }, core) => lookAt(core, key, id)),
+  'signature:add-secret': method(
+    'local',
     exact({
       key: tunnelKey,
       provider: yup.string().oneOf(WEBHOOK_PROVIDER_IDS).required(),
@@ -396,7 +419,8 @@ const ROWS = {
       checkAnew(core, key);
     },
   ),
-  'signature:remove-secret': channel(
+  'signature:remove-secret': method(
+    'local',
     exact({ key: tunnelKey, id: yup.string().max(SIGNING_SECRET_ID_MAX_CHARS).required() }),
     async ({ key, id }, core) => {
       await core.secrets.remove(core.tunnelList.find(key), id);
@@ -404,27 +428,28 @@ const ROWS = {
     },
   ),
   /** repeats a request with a new signature */
-  'signature:replay': channel(requestRef, async ({ key, id }, { tunnelList, signatures }) => ({
+  'signature:replay': method('local', requestRef, async ({ key, id }, { tunnelList, signatures }) => ({
     id: await signatures.replay(tunnelList.find(key), id),
   })),
 
   /** connects now what waits for its next attempt */
-  'relay:try': channel(nothing, (_, { wake }) => wake()),
+  'relay:try': method('local', nothing, (_, { wake }) => wake()),
   /** checks the way to the relay and back; with the key of a tunnel, as far as its local service */
-  'checkup:start': channel(
+  'checkup:start': method(
+    'local',
     exact({ key: yup.string().max(TUNNEL_KEY_MAX_CHARS) }),
     ({ key }, { tunnelList, diagnostics }) =>
       diagnostics.start(key === undefined ? undefined : failing(tunnelList.find(key))),
   ),
-  'checkup:stop': channel(nothing, (_, { diagnostics }) => diagnostics.stop()),
+  'checkup:stop': method('local', nothing, (_, { diagnostics }) => diagnostics.stop()),
   /** takes back what the user has just done */
-  'undo:take': channel(exact({ id: ownId }), async ({ id }, { undos, snapshots }) => {
+  'undo:take': method('public', exact({ id: ownId }), async ({ id }, { undos, snapshots }) => {
     await undos.undo(id);
     snapshots.changed();
     // The page shows the result before it confirms the undo.
     snapshots.flush();
   }),
-  'settings:change': channel(settingsSchema, async (change, core) => {
+  'settings:change': method('local', settingsSchema, async (change, core) => {
     await changeSettings(change, core);
     core.snapshots.changed();
     if (change.language === undefined) return;
@@ -432,12 +457,14 @@ const ROWS = {
     core.localeChanged.emit();
   }),
   /** copies what the window shows */
-  'text:copy': channel(
+  'text:copy': method(
+    'local',
     exact({ text: yup.string().max(COPIED_TEXT_MAX_CHARS).required() }),
     ({ text }, { platform }) => platform.copy(text),
   ),
-  'app:about': channel(nothing, (_, { platform }) => platform.about),
-  'app:open-link': channel(
+  'app:about': method('read', nothing, (_, { platform }) => platform.about),
+  'app:open-link': method(
+    'local',
     exact({
       link: yup
         .string()
@@ -447,15 +474,15 @@ const ROWS = {
     ({ link }, { platform }) => platform.open(platform.links[link]),
   ),
   /** restarts into the version that was downloaded */
-  'app:update': channel(nothing, (_, { updateRequested }) => updateRequested.emit()),
-  'app:quit': channel(nothing, (_, { quitRequested }) => quitRequested.emit()),
+  'app:update': method('local', nothing, (_, { updateRequested }) => updateRequested.emit()),
+  'app:quit': method('local', nothing, (_, { quitRequested }) => quitRequested.emit()),
 };
 
 /** Channel → the page's payload and the result. */
-export type Channels = ChannelsOf<typeof ROWS>;
+export type Channels = MethodsOf<typeof ROWS>;
 
 export const CHANNELS: {
-  readonly [C in keyof Channels]: Channel<Channels[C]['payload'], Channels[C]['result']>;
+  readonly [C in keyof Channels]: Method<Channels[C]['payload'], Channels[C]['result'], Core>;
 } = ROWS;
 
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly (keyof Channels)[];

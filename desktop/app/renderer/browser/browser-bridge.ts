@@ -2,18 +2,20 @@
  * The page's only way to main in a browser: one WebSocket to the server that the page came from. It connects again
  * whenever it is lost, for example because the machine slept.
  */
+import { IMPORT_MAX_BYTES } from '../../../client/limits.ts';
+import { Peer } from '../../../client/methods/peer.ts';
 import type { Answer, Pushes } from '../../ipc/ipc.ts';
 import {
   type Asks,
-  decodeMessage,
-  type FromPage,
+  type BrowserPushes,
+  type ChosenFile,
   KEY_HEADER,
+  type PagePushes,
   type PageState,
   SESSION_OPEN,
   SESSION_PATH,
   SOCKET_PATH,
   SOCKET_PROTOCOL,
-  type ToPage,
 } from '../../ipc/wire.ts';
 import { t } from '../../messages/translate.ts';
 import type { Bridge, BrowserAbilities, Channels } from '../bridge.ts';
@@ -30,18 +32,20 @@ const PING_MS = 20_000;
 const PONG_MS = 5000;
 /** How long the server has to answer a request, and to accept the WebSocket; ms. */
 const ANSWER_MS = 10_000;
+/** The page trusts the program that it comes from. */
+const NO_LIMITS = { maxBytes: Infinity, maxCalls: Infinity };
 
 type Listener = (value: never) => void;
 
 export class BrowserBridge implements Bridge {
   readonly #listeners = new Map<string, Set<Listener>>();
-  readonly #calls = new Map<number, (answer: Answer<never>) => void>();
-  /** what is sent once there is a connection */
-  #waiting: FromPage[] = [];
+  /** calls that are sent once there is a connection */
+  #waiting: ((peer: Peer) => void)[] = [];
   readonly #notices = new Map<number, Notification>();
   readonly #bar: HTMLElement;
   #socket: WebSocket | undefined;
-  #lastCall = 0;
+  /** over the socket, once it is open */
+  #peer: Peer | undefined;
   #version: string | undefined;
   #retryMs = RETRY_FIRST_MS;
   #retry: number | undefined;
@@ -86,10 +90,11 @@ export class BrowserBridge implements Bridge {
     channel: C,
     payload: Channels[C]['payload'],
   ): Promise<Answer<Channels[C]['result']>> {
-    const id = (this.#lastCall += 1);
     return new Promise((resolve) => {
-      this.#calls.set(id, resolve);
-      this.#send({ kind: 'call', id, channel, payload });
+      const send = (peer: Peer): void =>
+        void peer.call(channel, payload).then((answer) => resolve(answer as Answer<Channels[C]['result']>));
+      if (this.#peer !== undefined) send(this.#peer);
+      else if (!this.#isOver) this.#waiting.push(send);
     });
   }
 
@@ -133,41 +138,55 @@ export class BrowserBridge implements Bridge {
     socket.binaryType = 'arraybuffer';
     this.#socket = socket;
     const late = window.setTimeout(() => socket.close(), ANSWER_MS);
+    const peer = new Peer(
+      {
+        ...NO_LIMITS,
+        send({ parts, text }) {
+          for (const part of parts) socket.send(part as Uint8Array<ArrayBuffer>);
+          socket.send(text);
+        },
+        refuse: () => socket.close(),
+      },
+      {
+        answer: (what, given) => answer(what, given),
+        pushed: (name, value) => this.#pushed(name as keyof BrowserPushes, value as never),
+        greeted: ({ version }) => {
+          // The server is another version, with another page.
+          if (this.#version !== undefined && this.#version !== version) location.reload();
+          this.#version = version;
+        },
+      },
+    );
     socket.addEventListener('open', () => {
       window.clearTimeout(late);
-      this.#opened();
+      this.#opened(peer);
     });
-    let parts: Uint8Array[] = [];
     socket.addEventListener('message', ({ data }) => {
-      if (data instanceof ArrayBuffer) return void parts.push(new Uint8Array(data));
-      const message = decodeMessage(String(data), parts);
-      parts = [];
-      this.#take(message);
+      window.clearTimeout(this.#silence);
+      if (data instanceof ArrayBuffer) peer.takeBytes(new Uint8Array(data));
+      else peer.takeText(String(data));
     });
     socket.addEventListener('close', () => {
       if (this.#socket === socket) void this.#closed();
     });
   }
 
-  #opened(): void {
+  #opened(peer: Peer): void {
+    this.#peer = peer;
     this.#retryMs = RETRY_FIRST_MS;
     this.#found();
     this.#sendState();
-    for (const message of this.#waiting.splice(0)) this.#send(message);
+    for (const send of this.#waiting.splice(0)) send(peer);
   }
 
   async #closed(): Promise<void> {
+    // Whether main has done what it was asked to, nobody knows: asking again might do it twice.
+    this.#peer?.close({ code: 'no-contact', text: t('browser.lost') });
+    this.#peer = undefined;
     this.#socket = undefined;
     window.clearTimeout(this.#silence);
     for (const notice of this.#notices.values()) notice.close();
     this.#notices.clear();
-    // Whether main has done these, nobody knows: asking again might do them twice.
-    const unsent = new Set(this.#waiting.flatMap((message) => (message.kind === 'call' ? message.id : [])));
-    for (const [id, answer] of this.#calls) {
-      if (unsent.has(id)) continue;
-      this.#calls.delete(id);
-      answer({ ok: false, error: { code: 'no-contact', text: t('browser.lost') } });
-    }
     this.#wait();
     if ((await this.#hasSession()) === false) return this.#end();
     if (this.#socket !== undefined) return;
@@ -197,11 +216,6 @@ export class BrowserBridge implements Bridge {
     document.getElementById('root')?.remove();
   }
 
-  #send(message: FromPage): void {
-    if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(message));
-    else if (message.kind === 'call' && !this.#isOver) this.#waiting.push(message);
-  }
-
   #changed(): void {
     this.#sendState();
     if (document.hidden || this.#isOver || !this.#hasEntered) return;
@@ -210,13 +224,17 @@ export class BrowserBridge implements Bridge {
   }
 
   #sendState(): void {
-    this.#send({ kind: 'state', state: pageState() });
+    this.#push('page:state', pageState());
+  }
+
+  #push<P extends keyof PagePushes>(name: P, value: PagePushes[P]): void {
+    this.#peer?.push(name, value);
   }
 
   /** A connection that a sleep has cut says nothing by itself. */
   #ping(): void {
     const socket = this.#socket;
-    if (document.hidden || socket?.readyState !== WebSocket.OPEN) return;
+    if (document.hidden || socket === undefined || this.#peer === undefined) return;
     window.clearTimeout(this.#silence);
     this.#silence = window.setTimeout(() => {
       if (this.#socket !== socket) return;
@@ -224,61 +242,29 @@ export class BrowserBridge implements Bridge {
       // Without the other end, its `close` event takes long.
       void this.#closed();
     }, PONG_MS);
-    this.#send({ kind: 'ping' });
+    void this.#peer.ping();
   }
 
-  #take(message: ToPage): void {
-    window.clearTimeout(this.#silence);
-    switch (message.kind) {
-      case 'hello':
-        // The server is another version, with another page.
-        if (this.#version !== undefined && this.#version !== message.version) location.reload();
-        this.#version = message.version;
-        break;
-      case 'answer': {
-        const answer = this.#calls.get(message.id);
-        this.#calls.delete(message.id);
-        answer?.(message.answer as Answer<never>);
-        break;
-      }
-      case 'push':
-        for (const listener of this.#listeners.get(message.name) ?? []) listener(message.value as never);
-        break;
-      case 'ask':
-        void this.#do(message.id, message.what, message.given);
-        break;
-      case 'notice':
-        this.#notify(message.id, message.title, message.body);
-        break;
-      case 'withdraw':
-        this.#notices.get(message.id)?.close();
-        this.#notices.delete(message.id);
-        break;
-      case 'pong':
-        break;
+  #pushed<P extends keyof BrowserPushes>(
+    name: P,
+    value: BrowserPushes[P] & BrowserPushes['notice:show'],
+  ): void {
+    switch (name) {
+      case 'notice:show':
+        return this.#notify(value);
+      case 'notice:withdraw':
+        return this.#notices.get(value.id)?.close();
+      default:
+        for (const listener of this.#listeners.get(name) ?? []) listener(value as never);
     }
   }
 
-  async #do(id: number, what: keyof Asks, given: unknown): Promise<void> {
-    let result: unknown;
-    try {
-      result = await DOES[what](given as never);
-    } catch {
-      // Main has a word for the user.
-      result = undefined;
-    }
-    if (!(result instanceof File)) return this.#send({ kind: 'result', id, value: result });
-    const content = await result.arrayBuffer();
-    this.#send({ kind: 'result', id, value: { name: result.name, size: result.size } });
-    this.#socket?.send(content);
-  }
-
-  #notify(id: number, title: string, body: string): void {
+  #notify({ id, title, body }: BrowserPushes['notice:show']): void {
     const notice = new Notification(title, { body });
     this.#notices.set(id, notice);
     notice.addEventListener('click', () => {
       window.focus();
-      this.#send({ kind: 'clicked', id });
+      this.#push('notice:clicked', { id });
     });
     notice.addEventListener('close', () => this.#notices.delete(id));
   }
@@ -307,8 +293,18 @@ function pageState(): PageState {
   };
 }
 
+/** Does what main asks of the browser. */
+async function answer(what: string, given: unknown): Promise<Answer<unknown>> {
+  try {
+    return { ok: true, value: await DOES[what as keyof Asks](given as never) };
+  } catch (error) {
+    // Main has a word for the user.
+    return { ok: false, error: { code: 'browser', text: String(error) } };
+  }
+}
+
 type Does = {
-  readonly [A in keyof Asks]: (given: Asks[A]['given']) => unknown;
+  readonly [A in keyof Asks]: (given: Asks[A]['given']) => Asks[A]['result'] | Promise<Asks[A]['result']>;
 };
 
 const DOES: Does = {
@@ -353,13 +349,16 @@ function copyBySelection(text: string): boolean {
 }
 
 /** @returns `undefined` if the user chooses none */
-function chooseFile(accept: string): Promise<File | undefined> {
+async function chooseFile(accept: string): Promise<ChosenFile | undefined> {
   const field = document.createElement('input');
   field.type = 'file';
   field.accept = accept;
-  return new Promise((resolve) => {
+  const file = await new Promise<File | undefined>((resolve) => {
     field.addEventListener('change', () => resolve(field.files?.[0]));
     field.addEventListener('cancel', () => resolve(undefined));
     field.click();
   });
+  if (file === undefined) return undefined;
+  const { name, size } = file;
+  return { name, size, content: new Uint8Array(size > IMPORT_MAX_BYTES ? [] : await file.arrayBuffer()) };
 }
