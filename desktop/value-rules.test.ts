@@ -1,5 +1,6 @@
 /** The rules of shared/value-rules.ts, checked wherever the client accepts such a value. */
 import assert from 'node:assert/strict';
+import { ValidationError } from 'yup';
 import { ApiError } from '../shared/errors.ts';
 import { NO_HEADER_CHANGES } from '../shared/header-changes.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
@@ -41,7 +42,7 @@ function projectFile(fields: string): boolean {
 }
 
 function ipc(fields: object): boolean {
-  return CHANNELS['tunnel:create'].payload.isValidSync({ ...FORM, ...fields });
+  return takes(() => CHANNELS['tunnel:create'].payload.validateSync({ ...FORM, ...fields }), ValidationError);
 }
 
 function form(draft: Partial<FormDraft>): boolean {

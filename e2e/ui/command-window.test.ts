@@ -91,7 +91,7 @@ describe('the window of a command', () => {
     const codes = await page.evaluate<string[]>(
       `Promise.all(${called}.map(async (name) => (await culvert.call(name, {})).error?.code))`,
     );
-    for (const [index, channel] of REFUSED.entries()) assert.equal(codes[index], 'no-such-channel', channel);
+    for (const [index, channel] of REFUSED.entries()) assert.equal(codes[index], 'no-such-method', channel);
     assert.equal(readdirSync(env.HOME).length, 0, 'it stores nothing');
     assert.deepEqual(await child.stop('SIGINT'), { code: 0, signal: null });
     await page.getByText('The connection to culvert was lost').waitFor({ timeout: 20_000 });

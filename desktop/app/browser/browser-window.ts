@@ -21,9 +21,8 @@ import { type Core, followLanguage } from '../main/core.ts';
 import type { ProjectLinks } from '../main/deep-link.ts';
 import { runDiagnostics } from '../main/diagnostics.ts';
 import { Notifier, type ShownNotification } from '../main/electron/notifier.ts';
-import { CallFailure } from '../main/failure.ts';
-import { refuse } from '../../client/methods/method.ts';
-import { answerCall } from '../main/handlers/answer.ts';
+import { CallFailure, errorWords } from '../main/failure.ts';
+import { answerCall, refuse } from '../../client/methods/method.ts';
 import { CHANNEL_NAMES, CHANNELS, type Channels } from '../main/handlers/channels.ts';
 import type { Platform } from '../main/platform.ts';
 import { createPortScan } from '../main/ports.ts';
@@ -107,7 +106,9 @@ export class BrowserWindow {
     const { core, platform, channels } = this.#options;
     if (!channels.has(channel))
       return Promise.resolve(refuse({ code: 'no-such-method', text: t('problem.wrong') }));
-    return platform.runFor(page, () => answerCall(channel as keyof Channels, payload, core, platform.report));
+    return platform.runFor(page, () =>
+      answerCall(CHANNELS, channel, payload, core, errorWords(platform.report)),
+    );
   }
 
   #stateChanged(page: Page): void {
@@ -221,7 +222,7 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     },
     chooseFolder: () => thePage().askForFolder(t('browser.whichFolder')),
     async chooseHarToRead() {
-      const file = await thePage().askForFile('.har,.json');
+      const file = await thePage().askForFile({ accept: '.har,.json', maxBytes: IMPORT_MAX_BYTES });
       if (file === undefined) return undefined;
       if (file.size > IMPORT_MAX_BYTES) throw importTooLarge(file.name, file.size);
       return new TextDecoder().decode(file.content);

@@ -112,10 +112,10 @@ export class Page {
     return typeof path === 'string' && path !== '' && path.length <= UI_NAME_MAX_CHARS ? path : undefined;
   }
 
-  /** Asks the user for a file. @param accept names of types, as in HTML */
-  async askForFile(accept: string): Promise<ChosenFile | undefined> {
-    const given = ((await this.#ask('file', accept, UI_CHOICE_TIMEOUT_MS)) ?? {}) as Partial<ChosenFile>;
-    const { name, size, content } = given;
+  /** Asks the user for a file. @param wanted names of types, as in HTML; one that is larger has no content */
+  async askForFile(wanted: Asks['file']['given']): Promise<ChosenFile | undefined> {
+    const given = (await this.#ask('file', wanted, UI_CHOICE_TIMEOUT_MS)) ?? {};
+    const { name, size, content } = given as Partial<ChosenFile>;
     if (typeof name !== 'string' || typeof size !== 'number' || !(content instanceof Uint8Array))
       return undefined;
     return { name: name.slice(0, UI_NAME_MAX_CHARS), size, content };

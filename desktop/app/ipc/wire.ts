@@ -22,8 +22,8 @@ export interface Asks {
   open: { given: string; result: boolean };
   /** Downloads a text as a file. */
   save: { given: { name: string; text: string }; result: boolean };
-  /** Asks the user for a file. Its content is empty if it is larger than what can be imported. */
-  file: { given: string; result: ChosenFile | undefined };
+  /** Asks the user for a file. The content of one that is larger than the limit is empty. */
+  file: { given: { accept: string; maxBytes: number }; result: ChosenFile | undefined };
   /** Asks the user for the path of a folder, which no browser tells. */
   folder: { given: string; result: string | undefined };
 }

@@ -3,7 +3,7 @@ import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
 import { NotSaved } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
-import { CallRefused } from '../../client/methods/method.ts';
+import { CallRefused, type ErrorWords } from '../../client/methods/method.ts';
 import {
   AccessUnsupported,
   DomainUnsupported,
@@ -40,6 +40,15 @@ export function relayProblem(error: unknown): Problem | undefined {
   const { code, text } = failure;
   if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
   return { code, text: t('problem.keepsTrying', { why: sentence(translateMessage(error.said)) }) };
+}
+
+/**
+ * What the window says of errors.
+ *
+ * @param reportBug called with every error that is neither a known failure nor a bad payload
+ */
+export function errorWords(reportBug: ErrorWords['reportBug']): ErrorWords {
+  return { describe: toCallError, wrong: t('problem.wrong'), reportBug };
 }
 
 /** @returns `undefined` for a bug, which must not be reported as such a failure */

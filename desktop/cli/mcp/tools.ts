@@ -21,9 +21,18 @@ import { accessProblems, wantedAccess } from '../../client/config/project-access
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure } from '../../client/failures.ts';
-import { matching, type RequestDetail } from '../../client/inspector/records.ts';
+import { matching } from '../../client/inspector/records.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { type Message, toMessage, textOf } from '../../client/messages.ts';
+import { askForAgent, type LogHost } from '../../client/methods/log-methods.ts';
+import {
+  answerCall,
+  CallRefused,
+  type Effect,
+  type ErrorWords,
+  forAgents,
+  type Method,
+} from '../../client/methods/method.ts';
 import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
 import { diagnoseRelay } from '../commands/doctor.ts';
@@ -89,30 +98,32 @@ interface Call extends ToolsOptions {
   readonly limited: <T>(tool: string, max: number, run: () => Promise<T>) => Promise<T>;
 }
 
-interface Tool {
-  readonly description: ToolDescription;
-  readonly run: (given: unknown, call: Call) => Promise<ToolResult>;
+/** A method with what an agent needs to know of it. */
+interface Tool extends Method<never, ToolResult, Call> {
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: ToolDescription['inputSchema'];
 }
 
-/** `read`: changes nothing. `local`: reaches only the local service. `public`: changes who can reach it. */
-type Effect = 'read' | 'local' | 'public';
-
 function tool<P extends Parameters>(
-  name: string,
   [title, description]: readonly [title: string, description: string],
   effect: Effect,
   parameters: P,
-  run: (given: ArgumentsOf<P>, call: Call) => Promise<ToolResult>,
+  run: (given: ArgumentsOf<P>, call: Call) => ToolResult | Promise<ToolResult>,
 ): Tool {
+  const payload = { validateSync: (sent: unknown) => readArguments(parameters, sent) as never };
+  const inputSchema = argumentsSchema(parameters);
+  return forAgents({ effect, payload, run, isForAgents: false, title, description, inputSchema });
+}
+
+/** As a client sees it. */
+function describeTool(name: string, { title, description, inputSchema, effect }: Tool): ToolDescription {
   const annotations = {
     readOnlyHint: effect === 'read',
     destructiveHint: effect !== 'read',
     openWorldHint: effect === 'public',
   };
-  return {
-    description: { name, title, description, inputSchema: argumentsSchema(parameters), annotations },
-    run: (given, call) => run(readArguments(parameters, given), call),
-  };
+  return { name, title, description, inputSchema, annotations };
 }
 
 const TUNNEL = shortText('Id or slug of one of your tunnels, as list_tunnels shows it', 253);
@@ -132,9 +143,8 @@ const ACCESS = {
   allow: optional(list('Admit visitors only from these addresses and networks', NETWORK_RULE, ALLOW_MAX)),
 };
 
-const TOOLS: readonly Tool[] = [
-  tool(
-    'open_tunnel',
+const TOOLS: Readonly<Record<string, Tool>> = {
+  open_tunnel: tool(
     [
       'Open a tunnel',
       'Makes a port of this machine reachable at a public HTTPS address, which the result contains. The tunnel is closed with this session. ' +
@@ -162,8 +172,7 @@ const TOOLS: readonly Tool[] = [
     },
     openTunnel,
   ),
-  tool(
-    'list_tunnels',
+  list_tunnels: tool(
     ['List tunnels', 'Lists the tunnels that you have opened in this session.'],
     'read',
     {},
@@ -179,15 +188,13 @@ const TOOLS: readonly Tool[] = [
       return result({ tunnels: own });
     },
   ),
-  tool(
-    'close_tunnel',
+  close_tunnel: tool(
     ['Close a tunnel', 'Closes a tunnel and disconnects its visitors.'],
     'public',
     { tunnel: TUNNEL },
     async ({ tunnel: name }, { tunnels }) => result({ closed: await tunnels.find(name).close() }),
   ),
-  tool(
-    'extend_tunnel',
+  extend_tunnel: tool(
     ['Extend a tunnel', 'Adds time to the lifetime of a tunnel.'],
     'public',
     { tunnel: TUNNEL, ttl: optional(text('Time to add, such as 30m', DURATION_RULE)) },
@@ -206,8 +213,7 @@ const TOOLS: readonly Tool[] = [
       return result(tunnelView(withoutTokens(await api.extendTunnel(id, await add()))));
     },
   ),
-  tool(
-    'set_access',
+  set_access: tool(
     [
       'Set who can visit',
       'Replaces the whole access policy of a tunnel. Visitors need to satisfy only one of password, links, knock and tokens; allow applies in addition.',
@@ -219,8 +225,7 @@ const TOOLS: readonly Tool[] = [
       return changeAccess(call, call.tunnels.find(name), access, madePassword);
     },
   ),
-  tool(
-    'create_token',
+  create_token: tool(
     [
       'Create a token',
       'Adds a token to the access policy of a tunnel. Programs send it as "Authorization: Bearer TOKEN". It is shown only once.',
@@ -243,8 +248,7 @@ const TOOLS: readonly Tool[] = [
       return changeAccess(call, tunnel, access, undefined);
     },
   ),
-  tool(
-    'create_link',
+  create_link: tool(
     [
       'Create a signed link',
       'Creates a link that admits whoever has it, if the access policy of the tunnel includes links. It is shown only once.',
@@ -267,16 +271,14 @@ const TOOLS: readonly Tool[] = [
       return result(await call.tunnels.api.createLink(id, link));
     },
   ),
-  tool(
-    'list_approvals',
+  list_approvals: tool(
     ['List approval requests', 'Lists visitors who ask for access to a tunnel with knock.'],
     'read',
     { tunnel: TUNNEL },
     async ({ tunnel: name }, { tunnels }) =>
       untrusted({ approvals: await tunnels.api.listKnocks(tunnels.find(name).id) }),
   ),
-  tool(
-    'answer_approval',
+  answer_approval: tool(
     ['Answer an approval request', 'Admits or denies a visitor who asks for access, or revokes an approval.'],
     'public',
     {
@@ -298,8 +300,7 @@ const TOOLS: readonly Tool[] = [
       return result({ approval, status: admit ? 'admitted' : 'refused' });
     },
   ),
-  tool(
-    'wait_for_request',
+  wait_for_request: tool(
     [
       'Wait for a request',
       'Waits until a visitor has sent a request that matches, such as a webhook, and returns it with its response. Requests that arrived ' +
@@ -337,11 +338,10 @@ const TOOLS: readonly Tool[] = [
         );
         if (found === undefined) return result({ found: false, state: tunnel.state });
         tunnel.lastWaited = Math.max(tunnel.lastWaited, found.id);
-        return untrusted(detailView(detailOf(tunnel, found.id)), { found: true, request: found.id });
+        return shownRequest(call, name, found.id, { found: true, request: found.id });
       }),
   ),
-  tool(
-    'list_requests',
+  list_requests: tool(
     ['List requests', 'Lists the recorded requests of a tunnel, the newest first.'],
     'read',
     {
@@ -352,31 +352,26 @@ const TOOLS: readonly Tool[] = [
       limit: optional(integer('How many at most. Default: 20', 1, MCP_LISTED_MAX)),
     },
     async ({ tunnel: name, filter = '', limit = 20 }, { tunnels }) => {
-      const all = matching(tunnels.find(name).log.list(), filter);
+      const all = matching(await askForAgent('log:list', { key: name }, tunnelsOf(tunnels)), filter);
       return untrusted({ requests: all.slice(0, limit).map(summaryJson) }, { matching: all.length });
     },
   ),
-  tool(
-    'show_request',
+  show_request: tool(
     ['Show a request', 'Shows a request and its response. Secrets are replaced by [redacted].'],
     'read',
     { tunnel: TUNNEL, request: REQUEST },
-    async ({ tunnel: name, request }, { tunnels }) =>
-      untrusted(detailView(detailOf(tunnels.find(name), request))),
+    ({ tunnel: name, request }, call) => shownRequest(call, name, request),
   ),
-  tool(
-    'replay_request',
+  replay_request: tool(
     ['Replay a request', "Sends a recorded request to the tunnel's local port once more, with its secrets."],
     'local',
     { tunnel: TUNNEL, request: REQUEST },
-    async ({ tunnel: name, request }, { tunnels }) => {
-      const tunnel = tunnels.find(name);
-      const sent = await tunnel.replayer.replay(request);
-      return untrusted(detailView(detailOf(tunnel, sent)), { request: sent });
+    async ({ tunnel: name, request }, call) => {
+      const sent = await askForAgent('log:replay', { key: name, id: request }, tunnelsOf(call.tunnels));
+      return shownRequest(call, name, sent, { request: sent });
     },
   ),
-  tool(
-    'send_request',
+  send_request: tool(
     [
       'Edit and send a request',
       "Changes a recorded request and sends it to the tunnel's local port. Whatever is left out stays as it is. [redacted] stands for a secret, which is filled in.",
@@ -399,21 +394,20 @@ const TOOLS: readonly Tool[] = [
       ),
       body: optional(shortText('The new body', MCP_MESSAGE_MAX_BYTES)),
     },
-    async ({ tunnel: name, request, method, path, headers = [], body }, { tunnels }) => {
-      const tunnel = tunnels.find(name);
+    async ({ tunnel: name, request, method, path, headers = [], body }, call) => {
+      const given = { key: name, id: request };
       // The command reads standard input for "-".
       const bytes = new TextEncoder().encode(body);
       const edit = await changed(
-        detailOf(tunnel, request),
+        await askForAgent('log:detail', given, tunnelsOf(call.tunnels)),
         { method, path, headers, body: body === undefined ? undefined : '-' },
         () => Promise.resolve(bytes),
       );
-      const sent = await tunnel.replayer.replayEdited(request, edit);
-      return untrusted(detailView(detailOf(tunnel, sent)), { request: sent });
+      const sent = await askForAgent('log:edit', { ...given, edit }, tunnelsOf(call.tunnels));
+      return shownRequest(call, name, sent, { request: sent });
     },
   ),
-  tool(
-    'diagnose',
+  diagnose: tool(
     [
       'Find out why a tunnel does not work',
       'Checks each step from this machine to the relay and back, with a test tunnel, and optionally a local port. It takes a few seconds.',
@@ -428,7 +422,7 @@ const TOOLS: readonly Tool[] = [
       });
     },
   ),
-];
+};
 
 /** What a client tells its model about the server. */
 function instructions({ ports, maxTtl, requireAccess, ask }: Bounds): string {
@@ -466,24 +460,24 @@ export function createToolbox(options: ToolsOptions) {
   }
   return {
     instructions: instructions(options.bounds),
-    tools: TOOLS.map(({ description }) => description),
+    tools: Object.entries(TOOLS).map(([name, row]) => describeTool(name, row)),
     async call(name: string, given: unknown, cancelled: AbortSignal): Promise<ToolResult> {
-      const { consent } = options;
-      try {
-        const found = TOOLS.find(({ description }) => description.name === name);
-        if (found === undefined) throw new ToolFailure(`There is no tool ${JSON.stringify(name)}.`);
-        return await found.run(given, {
-          ...options,
-          cancelled,
-          limited,
-          approve: async (question) => consent?.ask(question, cancelled),
-        });
-      } catch (error) {
-        return failure(error instanceof ToolFailure ? error.message : describeFailure(error));
-      }
+      const approve: Call['approve'] = async (question) => options.consent?.ask(question, cancelled);
+      const answer = await answerCall(TOOLS, name, given, { ...options, cancelled, limited, approve }, WORDS);
+      return answer.ok ? (answer.value as ToolResult) : failure(answer.error.text);
     },
   };
 }
+
+const WORDS: ErrorWords = {
+  describe: (error) => ({
+    code: 'failed',
+    text:
+      error instanceof ToolFailure || error instanceof CallRefused ? error.message : describeFailure(error),
+  }),
+  wrong: 'There is no such tool.',
+  reportBug: () => {},
+};
 
 async function openTunnel(
   given: {
@@ -586,10 +580,20 @@ function withSecrets(tunnel: Tunnel, madePassword: string | undefined): object {
   };
 }
 
-/** @throws ToolFailure */
-function detailOf({ log }: AgentTunnel, request: number): RequestDetail {
-  const detail = log.detail(request);
-  if (detail === undefined)
-    throw new ToolFailure(`There is no request ${request}, or it is no longer available.`);
-  return detail;
+/** Only tunnels that the agent has opened. */
+function tunnelsOf(tunnels: AgentTunnels): LogHost['find'] {
+  return (name) => tunnels.find(name);
+}
+
+/** A request with its response. */
+async function shownRequest(
+  { tunnels }: Call,
+  name: string,
+  id: number,
+  trusted: object = {},
+): Promise<ToolResult> {
+  return untrusted(
+    detailView(await askForAgent('log:detail', { key: name, id }, tunnelsOf(tunnels))),
+    trusted,
+  );
 }

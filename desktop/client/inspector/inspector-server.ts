@@ -3,7 +3,12 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
-import { describeRefusal, LOG_METHODS, type LogHost, type LoggedTunnel } from '../methods/log-methods.ts';
+import {
+  describeRefusal,
+  type InspectedTunnel,
+  LOG_METHODS,
+  type OwnerLogHost,
+} from '../methods/log-methods.ts';
 import { answerCall, CallRefused, type ErrorWords } from '../methods/method.ts';
 import { peerOver } from '../methods/socket-peer.ts';
 import {
@@ -27,8 +32,7 @@ export const INSPECT_CALLS_MAX = 8;
  */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
 
-/** A tunnel that can be inspected. */
-export type InspectedTunnel = Omit<LoggedTunnel, 'search'>;
+export type { InspectedTunnel };
 
 const WORDS: ErrorWords = {
   describe: describeRefusal,
@@ -110,7 +114,8 @@ export class InspectorServer {
   /** @param connection of the WebSocket. It is cut while it is silent, unless an answer is being made. */
   #accept(socket: WebSocket, connection: Socket): void {
     const gone = new AbortController();
-    const host: LogHost = {
+    const host: OwnerLogHost = {
+      mayReveal: true,
       tunnels: () => [...this.#tunnels.keys()].map(({ id, slug, publicUrl }) => ({ id, slug, publicUrl })),
       find: (key) => this.#find(key),
       tell(summary) {
@@ -146,7 +151,7 @@ export class InspectorServer {
   }
 
   /** @throws CallRefused */
-  #find(key: string): LoggedTunnel {
+  #find(key: string): ReturnType<OwnerLogHost['find']> {
     for (const [tunnel, search] of this.#tunnels) if (tunnel.id === key) return { ...tunnel, search };
     throw new CallRefused('unknown-tunnel', 'This tunnel has ended.');
   }

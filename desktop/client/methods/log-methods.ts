@@ -11,7 +11,7 @@ import type { RequestLog } from '../inspector/request-log.ts';
 import type { LogSearch } from '../inspector/search.ts';
 import { SCHEMES, signAgain } from '../inspector/signatures.ts';
 import { toMessage } from '../messages.ts';
-import { CallRefused, exact, methodsFor, type MethodsOf } from './method.ts';
+import { CallRefused, exact, forAgents, methodsFor, type MethodsOf } from './method.ts';
 import type { CallError } from './peer.ts';
 
 /** A tunnel served by the program. */
@@ -22,19 +22,29 @@ export interface TunnelEntry {
 }
 
 /** A tunnel whose log can be asked for. */
-export interface LoggedTunnel extends TunnelEntry {
-  readonly log: RequestLog;
-  readonly search: Pick<LogSearch, 'find'>;
+export interface LoggedTunnel {
+  readonly log: Pick<RequestLog, 'list' | 'detail'>;
   readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
+}
+
+/** The program, for an agent that asks it. */
+export interface LogHost<Tunnel = LoggedTunnel> {
+  /** @throws an error for a tunnel that the one that asks cannot have */
+  readonly find: (key: string) => Tunnel;
+  /** whether the one that asks may see the values of secrets */
+  readonly mayReveal: boolean;
+}
+
+/** A tunnel, for its owner. */
+export interface InspectedTunnel extends TunnelEntry, LoggedTunnel {
+  readonly log: RequestLog;
   /** the Host that the local service receives with requests that no visitor has sent */
   readonly host: string;
 }
 
-/** The program, for one that asks it. */
-export interface LogHost {
+/** The program, for another one of its owner. */
+export interface OwnerLogHost extends LogHost<InspectedTunnel & { readonly search: LogSearch }> {
   readonly tunnels: () => readonly TunnelEntry[];
-  /** @throws CallRefused */
-  readonly find: (key: string) => LoggedTunnel;
   /** tells of a request that is followed */
   readonly tell: (summary: RequestSummary) => void;
   /** aborted once the one that asks is gone */
@@ -43,7 +53,8 @@ export interface LogHost {
 
 const key = yup.string().strict().required();
 const id = yup.number().integer().min(1).required();
-const reveal = yup.boolean().required();
+/** Secrets are hidden unless it is asked for them. */
+const reveal = yup.boolean().default(false);
 const word = yup.string().defined();
 const fields = yup.array(yup.tuple([word, word]).required()).required();
 const bytes = yup.mixed((value): value is Uint8Array => value instanceof Uint8Array);
@@ -58,24 +69,36 @@ const response = {
   durationMs: yup.number().min(0).required(),
 };
 
-const method = methodsFor<LogHost>();
+const agentMethod = methodsFor<LogHost>();
+const method = methodsFor<OwnerLogHost>();
+
+/** Whether an answer has the values of secrets. */
+function visibility(
+  given: { readonly reveal: boolean },
+  { mayReveal }: LogHost<unknown>,
+): { reveal: boolean } {
+  return { reveal: given.reveal && mayReveal };
+}
 
 export const LOG_METHODS = {
   'tunnel:list': method('read', exact({}), (_, { tunnels }) => tunnels()),
   /** newest first */
-  'log:list': method('read', exact({ key, reveal }), (given, { find }) =>
-    find(given.key).log.list(given),
+  'log:list': forAgents(
+    agentMethod('read', exact({ key, reveal }), (given, host) =>
+      host.find(given.key).log.list(visibility(given, host)),
+    ),
   ),
   /** numbers of the requests that contain every word, headers and bodies included; never of secrets */
-  'log:search': method(
-    'read',
-    exact({ key, words: word.max(SEARCH_MAX_CHARS) }),
-    (given, { find }) => find(given.key).search.find(given.words),
+  'log:search': method('read', exact({ key, search: word.max(SEARCH_MAX_CHARS) }), (given, { find }) =>
+    find(given.key).search.find(given.search),
   ),
-  'log:detail': method(
-    'read',
-    exact({ key, id, reveal }),
-    (given, { find }) => find(given.key).log.detail(given.id, given) ?? noRequest(given.id),
+  'log:detail': forAgents(
+    agentMethod(
+      'read',
+      exact({ key, id, reveal }),
+      (given, host) =>
+        host.find(given.key).log.detail(given.id, visibility(given, host)) ?? noRequest(given.id),
+    ),
   ),
   /** messages of a WebSocket */
   'log:messages': method(
@@ -84,38 +107,40 @@ export const LOG_METHODS = {
     (given, { find }) => find(given.key).log.messages(given.id) ?? noRequest(given.id),
   ),
   /** tells of requests when their heads have arrived, when their responses begin, and when they end */
-  'log:follow': method('read', exact({ key, reveal }), (given, { find, tell, ended }) => {
-    const stop = find(given.key).log.subscribe(tell, given);
+  'log:follow': method('read', exact({ key, reveal }), (given, host) => {
+    const stop = host.find(given.key).log.subscribe(host.tell, visibility(given, host));
     return new Promise<void>((resolve) => {
       const end = (): void => {
         stop();
         resolve();
       };
-      ended.addEventListener('abort', end, { once: true });
-      if (ended.aborted) end();
+      host.ended.addEventListener('abort', end, { once: true });
+      if (host.ended.aborted) end();
     });
   }),
   /** number of the repetition, once it has ended */
-  'log:replay': method('local', exact({ key, id }), (given, { find }) =>
-    find(given.key).replayer.replay(given.id),
+  'log:replay': forAgents(
+    agentMethod('local', exact({ key, id }), (given, { find }) => find(given.key).replayer.replay(given.id)),
   ),
   /** the same with an edited request; signed again with the secret of the sender of a webhook */
-  'log:edit': method(
-    'local',
-    exact({
-      key,
-      id,
-      edit: exact({ ...edited, body: bytes.optional() }),
-      secret: yup.string().optional(),
-    }),
-    (given, { find }) => {
-      const { body, ...rest } = given.edit;
-      return find(given.key).replayer.replayEdited(
-        given.id,
-        { ...rest, body },
-        signer(given.id, given.secret),
-      );
-    },
+  'log:edit': forAgents(
+    agentMethod(
+      'local',
+      exact({
+        key,
+        id,
+        edit: exact({ ...edited, body: bytes.optional() }),
+        secret: yup.string().optional(),
+      }),
+      (given, { find }) => {
+        const { body, ...rest } = given.edit;
+        return find(given.key).replayer.replayEdited(
+          given.id,
+          { ...rest, body },
+          signer(given.id, given.secret),
+        );
+      },
+    ),
   ),
   /** adds a request to the log without sending it; its number */
   'log:import': method(
@@ -140,6 +165,28 @@ export const LOG_METHODS = {
 };
 
 export type LogMethods = MethodsOf<typeof LOG_METHODS>;
+
+type Rows = typeof LOG_METHODS;
+type AgentMethod = {
+  [M in keyof Rows]: Rows[M] extends { readonly isForAgents: true } ? M : never;
+}[keyof Rows];
+
+/**
+ * Runs a row for an agent: only one that is marked, and never with the values of secrets.
+ *
+ * @param find the tunnels of the agent
+ * @throws CallRefused, EditRefused, and what `find` throws
+ */
+export async function askForAgent<M extends AgentMethod>(
+  name: M,
+  sent: object,
+  find: LogHost['find'],
+): Promise<LogMethods[M]['result']> {
+  const { isForAgents, payload, run } = LOG_METHODS[name];
+  // Whatever the compiler was told.
+  if (!isForAgents) throw new CallRefused('no-such-method', `An agent cannot use ${name}.`);
+  return run(payload.validateSync(sent) as never, { find, mayReveal: false });
+}
 
 /** @throws CallRefused */
 export function noRequest(number: number): never {

@@ -15,16 +15,21 @@ type Sent<T> = T extends Uint8Array ? T : T extends object ? { readonly [K in ke
 /** @template Host what the row needs of the program, which gives it */
 export interface Method<Payload, Result, Host> {
   /** Throws for a value that does not fit. */
-  readonly payload: yup.Schema<Payload>;
+  readonly payload: Schema<Payload>;
   readonly run: (payload: Payload, host: Host) => Result | Promise<Result>;
   readonly effect: Effect;
+  /** whether an agent may call it */
+  readonly isForAgents: boolean;
+}
+
+interface Schema<Payload> {
+  validateSync(sent: unknown): Payload;
 }
 
 /** A row of any table for this host: it runs only with what its own payload has accepted. */
-interface AnyMethod<Host> {
-  readonly payload: Pick<yup.Schema<unknown>, 'validateSync'>;
+type AnyMethod<Host> = Pick<Method<unknown, unknown, Host>, 'payload'> & {
   readonly run: (payload: never, host: Host) => unknown;
-}
+};
 
 /** Makes the rows of a table for a host. */
 export function methodsFor<Host>() {
@@ -32,15 +37,23 @@ export function methodsFor<Host>() {
     effect: Effect,
     payload: yup.Schema<T>,
     run: (payload: Sent<T>, host: Host) => Result | Promise<Result>,
-  ): Method<Sent<T>, Result, Host> =>
+  ): Method<Sent<T>, Result, Host> & { readonly isForAgents: false } =>
     // A value of one type can be read as the other.
-    ({ effect, payload: payload as unknown as yup.Schema<Sent<T>>, run });
+    ({ effect, payload: payload as unknown as yup.Schema<Sent<T>>, run, isForAgents: false });
+}
+
+/** The same row, which agents may call. */
+export function forAgents<Row>(row: Row): Omit<Row, 'isForAgents'> & { readonly isForAgents: true } {
+  return { ...row, isForAgents: true };
 }
 
 /** Method → payload and result, derived from a table. */
 export type MethodsOf<Table> = {
-  [M in keyof Table]: Table[M] extends Method<infer Payload, infer Result, infer _Host>
-    ? { payload: Payload; result: Result }
+  [M in keyof Table]: Table[M] extends {
+    readonly payload: Schema<infer Payload>;
+    readonly run: (...given: never) => infer Result;
+  }
+    ? { payload: Payload; result: Awaited<Result> }
     : never;
 };
 

@@ -15,12 +15,12 @@ import type {
   Session,
   WebFrameMain,
 } from 'electron';
-import { refuse } from '../../../client/methods/method.ts';
+import { answerCall, type ErrorWords, refuse } from '../../../client/methods/method.ts';
 import type { Pushes } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
-import { answerCall, type ReportBug } from '../handlers/answer.ts';
-import { CHANNEL_NAMES } from '../handlers/channels.ts';
+import { errorWords } from '../failure.ts';
+import { CHANNEL_NAMES, CHANNELS } from '../handlers/channels.ts';
 import { CONTENT_SECURITY_POLICY, readPageFile } from '../page-files.ts';
 import type { WindowPlace } from '../settings/app-store.ts';
 
@@ -280,14 +280,14 @@ interface RegisterChannelsOptions {
   readonly core: Core;
   /** Returns the main frame of the app's own window, while there is one. */
   readonly mainFrame: () => WebFrameMain | undefined;
-  readonly reportBug: ReportBug;
+  readonly reportBug: ErrorWords['reportBug'];
 }
 
 export function registerChannels({ ipc, core, mainFrame, reportBug }: RegisterChannelsOptions): void {
   for (const channel of CHANNEL_NAMES)
     ipc.handle(channel, (event, sent: unknown) =>
       isFromPage(event, mainFrame())
-        ? answerCall(channel, sent, core, reportBug)
+        ? answerCall(CHANNELS, channel, sent, core, errorWords(reportBug))
         : refuse({ code: 'foreign-sender', text: t('problem.ownWindow') }),
     );
 }

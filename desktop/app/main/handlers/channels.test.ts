@@ -98,7 +98,7 @@ describe('payloads of the page', () => {
   ];
   for (const [field, max, channel, payload] of limits) {
     it(`${channel}: limits ${field} to ${max} characters`, () => {
-      assert.equal(CHANNELS[channel].payload.isValidSync(payload(max)), true);
+      CHANNELS[channel].payload.validateSync(payload(max));
       assert.throws(
         () => CHANNELS[channel].payload.validateSync(payload(max + 1)),
         (error: Error & { path?: string }) => error.path === field && error.message.includes(String(max)),
@@ -119,8 +119,8 @@ describe('payloads of the page', () => {
   });
 
   it('log:export: accepts 1 to 10,000 requests', () => {
-    assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(LOG_REQUESTS_MAX)), true);
+    CHANNELS['log:export'].payload.validateSync(exported(LOG_REQUESTS_MAX));
     for (const count of [0, LOG_REQUESTS_MAX + 1])
-      assert.equal(CHANNELS['log:export'].payload.isValidSync(exported(count)), false);
+      assert.throws(() => CHANNELS['log:export'].payload.validateSync(exported(count)), { path: 'ids' });
   });
 });

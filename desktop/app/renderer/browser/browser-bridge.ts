@@ -2,7 +2,6 @@
  * The page's only way to main in a browser: one WebSocket to the server that the page came from. It connects again
  * whenever it is lost, for example because the machine slept.
  */
-import { IMPORT_MAX_BYTES } from '../../../client/limits.ts';
 import { Peer } from '../../../client/methods/peer.ts';
 import type { Answer, Pushes } from '../../ipc/ipc.ts';
 import {
@@ -148,7 +147,7 @@ export class BrowserBridge implements Bridge {
         refuse: () => socket.close(),
       },
       {
-        answer: (what, given) => answer(what, given),
+        answer: (what, given) => doFor(what, given),
         pushed: (name, value) => this.#pushed(name as keyof BrowserPushes, value as never),
         greeted: ({ version }) => {
           // The server is another version, with another page.
@@ -249,14 +248,9 @@ export class BrowserBridge implements Bridge {
     name: P,
     value: BrowserPushes[P] & BrowserPushes['notice:show'],
   ): void {
-    switch (name) {
-      case 'notice:show':
-        return this.#notify(value);
-      case 'notice:withdraw':
-        return this.#notices.get(value.id)?.close();
-      default:
-        for (const listener of this.#listeners.get(name) ?? []) listener(value as never);
-    }
+    if (name === 'notice:show') return this.#notify(value);
+    if (name === 'notice:withdraw') return this.#notices.get(value.id)?.close();
+    for (const listener of this.#listeners.get(name) ?? []) listener(value as never);
   }
 
   #notify({ id, title, body }: BrowserPushes['notice:show']): void {
@@ -294,7 +288,7 @@ function pageState(): PageState {
 }
 
 /** Does what main asks of the browser. */
-async function answer(what: string, given: unknown): Promise<Answer<unknown>> {
+async function doFor(what: string, given: unknown): Promise<Answer<unknown>> {
   try {
     return { ok: true, value: await DOES[what as keyof Asks](given as never) };
   } catch (error) {
@@ -349,7 +343,7 @@ function copyBySelection(text: string): boolean {
 }
 
 /** @returns `undefined` if the user chooses none */
-async function chooseFile(accept: string): Promise<ChosenFile | undefined> {
+async function chooseFile({ accept, maxBytes }: Asks['file']['given']): Promise<ChosenFile | undefined> {
   const field = document.createElement('input');
   field.type = 'file';
   field.accept = accept;
@@ -360,5 +354,5 @@ async function chooseFile(accept: string): Promise<ChosenFile | undefined> {
   });
   if (file === undefined) return undefined;
   const { name, size } = file;
-  return { name, size, content: new Uint8Array(size > IMPORT_MAX_BYTES ? [] : await file.arrayBuffer()) };
+  return { name, size, content: new Uint8Array(size > maxBytes ? [] : await file.arrayBuffer()) };
 }
