@@ -24,10 +24,9 @@ import { describeFailure } from '../../client/failures.ts';
 import { matching } from '../../client/inspector/records.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { type Message, toMessage, textOf } from '../../client/messages.ts';
-import { askForAgent, type LogHost } from '../../client/methods/log-methods.ts';
+import type { AgentMethod, LogMethods } from '../../client/methods/log-methods.ts';
 import {
   answerCall,
-  CallRefused,
   type Effect,
   type ErrorWords,
   forAgents,
@@ -351,8 +350,8 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       ),
       limit: optional(integer('How many at most. Default: 20', 1, MCP_LISTED_MAX)),
     },
-    async ({ tunnel: name, filter = '', limit = 20 }, { tunnels }) => {
-      const all = matching(await askForAgent('log:list', { key: name }, tunnelsOf(tunnels)), filter);
+    async ({ tunnel: name, filter = '', limit = 20 }, call) => {
+      const all = matching(await askLog(call, 'log:list', { key: name }), filter);
       return untrusted({ requests: all.slice(0, limit).map(summaryJson) }, { matching: all.length });
     },
   ),
@@ -367,7 +366,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     'local',
     { tunnel: TUNNEL, request: REQUEST },
     async ({ tunnel: name, request }, call) => {
-      const sent = await askForAgent('log:replay', { key: name, id: request }, tunnelsOf(call.tunnels));
+      const sent = await askLog(call, 'log:replay', { key: name, id: request });
       return shownRequest(call, name, sent, { request: sent });
     },
   ),
@@ -399,11 +398,11 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       // The command reads standard input for "-".
       const bytes = new TextEncoder().encode(body);
       const edit = await changed(
-        await askForAgent('log:detail', given, tunnelsOf(call.tunnels)),
+        await askLog(call, 'log:detail', given),
         { method, path, headers, body: body === undefined ? undefined : '-' },
         () => Promise.resolve(bytes),
       );
-      const sent = await askForAgent('log:edit', { ...given, edit }, tunnelsOf(call.tunnels));
+      const sent = await askLog(call, 'log:edit', { ...given, edit });
       return shownRequest(call, name, sent, { request: sent });
     },
   ),
@@ -472,8 +471,7 @@ export function createToolbox(options: ToolsOptions) {
 const WORDS: ErrorWords = {
   describe: (error) => ({
     code: 'failed',
-    text:
-      error instanceof ToolFailure || error instanceof CallRefused ? error.message : describeFailure(error),
+    text: error instanceof ToolFailure ? error.message : describeFailure(error),
   }),
   wrong: 'There is no such tool.',
   reportBug: () => {},
@@ -580,20 +578,21 @@ function withSecrets(tunnel: Tunnel, madePassword: string | undefined): object {
   };
 }
 
-/** Only tunnels that the agent has opened. */
-function tunnelsOf(tunnels: AgentTunnels): LogHost['find'] {
-  return (name) => tunnels.find(name);
+/**
+ * Asks the log of a tunnel that the agent has opened. The first time loads what answers.
+ *
+ * @throws ToolFailure, CallRefused, EditRefused
+ */
+async function askLog<M extends AgentMethod>(
+  { tunnels }: Call,
+  name: M,
+  sent: object,
+): Promise<LogMethods[M]['result']> {
+  const { askForAgent } = await import('../../client/methods/log-methods.ts');
+  return askForAgent(name, sent, (tunnel) => tunnels.find(tunnel));
 }
 
 /** A request with its response. */
-async function shownRequest(
-  { tunnels }: Call,
-  name: string,
-  id: number,
-  trusted: object = {},
-): Promise<ToolResult> {
-  return untrusted(
-    detailView(await askForAgent('log:detail', { key: name, id }, tunnelsOf(tunnels))),
-    trusted,
-  );
+async function shownRequest(call: Call, name: string, id: number, trusted: object = {}): Promise<ToolResult> {
+  return untrusted(detailView(await askLog(call, 'log:detail', { key: name, id })), trusted);
 }

@@ -167,7 +167,8 @@ export const LOG_METHODS = {
 export type LogMethods = MethodsOf<typeof LOG_METHODS>;
 
 type Rows = typeof LOG_METHODS;
-type AgentMethod = {
+/** What an agent may ask. */
+export type AgentMethod = {
   [M in keyof Rows]: Rows[M] extends { readonly isForAgents: true } ? M : never;
 }[keyof Rows];
 

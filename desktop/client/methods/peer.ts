@@ -94,7 +94,7 @@ export class Peer {
     });
   }
 
-  ping(): Promise<unknown> {
+  ping(): Promise<Answer<unknown>> {
     return this.call(PING);
   }
 
