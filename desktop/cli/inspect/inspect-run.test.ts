@@ -57,7 +57,13 @@ function inspectorOf(log: RequestLog): Pick<Inspector, 'call'> {
     replayer: { replay: () => assert.fail(), replayEdited: () => assert.fail() },
     host: 'demo.example.com',
   };
-  const host = { mayReveal: true, tunnels: () => [], find: () => tunnel, tell() {}, ended: new AbortController().signal };
+  const host = {
+    mayReveal: true,
+    tunnels: () => [],
+    find: () => tunnel,
+    tell() {},
+    ended: new AbortController().signal,
+  };
   return {
     async call(name, given) {
       const { payload, run } = LOG_METHODS[name];

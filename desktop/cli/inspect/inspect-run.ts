@@ -166,7 +166,7 @@ async function listed(
   { filter, search, reveal }: InspectCommand,
   output: Output,
 ): Promise<readonly RequestSummary[]> {
-  const found = search === undefined ? undefined : await inspector.call('log:search', { search });
+  const found = search === undefined ? undefined : await inspector.call('log:search', { words: search });
   if (found?.isPartial === true)
     output.err('culvert: Some compressed bodies were not searched, because there are too many.\n');
   const all = matching(await inspector.call('log:list', { reveal }), filter);

@@ -113,7 +113,7 @@ describeOnPosix('looking at a running process', () => {
     record(log);
     const inspector = await inspect(tunnelOf(log));
     const found = async (words: string): Promise<readonly number[]> =>
-      (await inspector.call('log:search', { search: words })).ids;
+      (await inspector.call('log:search', { words })).ids;
     assert.deepEqual(await found('POST content-length'), [1]);
     assert.deepEqual(await found('abc'), []);
     await assert.rejects(found('x'.repeat(SEARCH_MAX_CHARS + 1)), isRefusal('bad-payload'));

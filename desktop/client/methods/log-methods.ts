@@ -89,8 +89,8 @@ export const LOG_METHODS = {
     ),
   ),
   /** numbers of the requests that contain every word, headers and bodies included; never of secrets */
-  'log:search': method('read', exact({ key, search: word.max(SEARCH_MAX_CHARS) }), (given, { find }) =>
-    find(given.key).search.find(given.search),
+  'log:search': method('read', exact({ key, words: word.max(SEARCH_MAX_CHARS) }), (given, { find }) =>
+    find(given.key).search.find(given.words),
   ),
   'log:detail': forAgents(
     agentMethod(
