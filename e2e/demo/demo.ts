@@ -11,8 +11,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { parseArgs } from 'node:util';
+import { ApiClient } from '../../desktop/client/relay/api-client.ts';
+import { parseRelayAddress } from '../../desktop/client/relay/relay-address.ts';
 import { Child } from '../support/child.ts';
+import { eventually } from '../support/deadline.ts';
 import { CULVERT_SCRIPT, type Environment, RELAY_SCRIPT, temporaryDirectory } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
 import { Scope } from '../support/scope.ts';
 import { startSite } from './site.ts';
 
@@ -21,12 +25,18 @@ const START_TIMEOUT_MS = 15_000;
 /** ms a program has to end by itself. */
 const STOP_TIMEOUT_MS = 12_000;
 const ACCOUNT = 'demo';
+const NEXT = `
+With a relay that you or somebody else runs (docs/start/your-own-relay.md):
+    curl -fsSL https://relay.example.com/install.sh | sh
+    culvert login --relay https://relay.example.com
+    culvert http 3000`;
 
 /** @returns the exit code of the client */
 async function main(scope: Scope): Promise<number> {
   const { values } = parseArgs({ options: { port: { type: 'string' } } });
   const { relay, environment } = await startRelay(scope);
   const port = values.port ?? String((await startSite(scope)).port);
+  console.error('A relay, a tunnel and a site run on this machine until you press Ctrl-C.\n');
   const client = spawn(process.execPath, [CULVERT_SCRIPT, 'http', port], {
     env: { ...process.env, ...environment },
     stdio: 'inherit',
@@ -38,8 +48,23 @@ async function main(scope: Scope): Promise<number> {
     () => client.kill(),
     () => client.kill(),
   );
-  const [code] = (await once(client, 'exit')) as [number | null];
+  const ended = once(client, 'exit') as Promise<[number | null]>;
+  visitOnce(environment).catch(() => undefined);
+  const [code] = await ended;
+  console.error(NEXT);
   return code ?? 1;
+}
+
+/** Visits the tunnel as soon as it is online, so that the view has a request to show. */
+async function visitOnce({ CULVERT_RELAY: relay = '', CULVERT_API_KEY: key }: Environment): Promise<void> {
+  const address = parseRelayAddress(relay);
+  const api = new ApiClient(address, key ?? '');
+  const tunnel = await eventually(START_TIMEOUT_MS, async () => {
+    const online = (await api.listTunnels()).find((each) => each.online);
+    if (online === undefined) throw new Error('no tunnel is online yet');
+    return online;
+  });
+  await visit(address.port, { host: new URL(tunnel.public_url).host, headers: [['User-Agent', 'the demo']] });
 }
 
 /**
@@ -51,7 +76,7 @@ async function startRelay(scope: Scope): Promise<{ relay: Child; environment: En
   const dataDir = process.env['CULVERT_DATA_DIR'] ?? temporaryDirectory(scope);
   const environment = {
     // Its events would be written over the client's view.
-    CULVERT_LOG_LEVEL: 'warn',
+    CULVERT_LOG_LEVEL: 'error',
     ...process.env,
     CULVERT_BOOTSTRAP_KEY: process.env['CULVERT_BOOTSTRAP_KEY'] ?? `cvt_${randomBytes(20).toString('hex')}`,
     CULVERT_PORT: process.env['CULVERT_PORT'] ?? String(await choosePort()),

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { readArguments } from '../../desktop/cli/commands/commands.ts';
+import { NO_FILES } from '../../desktop/testing/command-context.ts';
 import { type Config, loadConfig } from '../../server/config.ts';
 
 interface Service {
   readonly image?: string;
+  readonly command?: readonly string[];
+  readonly network_mode?: string;
   readonly healthcheck?: { readonly test?: readonly string[] };
   readonly depends_on?: readonly string[] | Readonly<Record<string, { readonly condition: string }>>;
   readonly networks?: {
@@ -30,11 +34,13 @@ const SECRETS: Readonly<Record<string, string>> = {
   CLUSTER_SECRET: 'c'.repeat(64),
   POSTGRES_PASSWORD: 'p'.repeat(64),
   REDIS_PASSWORD: 'r'.repeat(64),
+  CULVERT_RELAY: 'https://relay.example.com',
+  CULVERT_API_KEY: `cvt_${'k'.repeat(32)}`,
 };
 
 function composeOf(name: string): Compose {
   const text = readFileSync(new URL(name, FOLDER), 'utf8').replaceAll(
-    /\$\{(\w+):\?[^}]+\}/g,
+    /\$\{(\w+):\?[^}]*\}/g,
     (_, secret: string) => SECRETS[secret] ?? '',
   );
   return parse(text, { merge: true }) as Compose;
@@ -68,6 +74,18 @@ describe('compose files', () => {
       assertVolumes(compose);
     });
   }
+
+  it('compose-app.yml has a client beside a service, with a command line that it accepts', () => {
+    const { tunnel, app } = composeOf('compose-app.yml').services;
+    assert.ok(app);
+    assert.equal(tunnel?.network_mode, 'service:app');
+    assert.ok(
+      existsSync(new URL(tunnel.build?.dockerfile ?? '', new URL(`${tunnel.build?.context}/`, FOLDER))),
+    );
+    const [program, ...args] = tunnel.command ?? [];
+    assert.equal(program, 'culvert');
+    assert.equal(readArguments(args, tunnel.environment ?? {}, NO_FILES).name, 'http');
+  });
 
   it('compose-cluster.yml has three relays that form one cluster, and start when their dependencies are ready', () => {
     const compose = composeOf('compose-cluster.yml');

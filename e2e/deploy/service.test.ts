@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CLIENT_VARIABLES } from '../../shared/version.ts';
 import { ALL_SETTINGS } from '../../server/settings.ts';
 import { temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -33,7 +34,7 @@ describe('server/deploy', () => {
   ]) {
     it(`${file} names only settings that exist`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z0-9_]+/g) ?? [];
-      const known = new Set(ALL_SETTINGS.map(({ variable }) => variable));
+      const known = new Set([...CLIENT_VARIABLES, ...ALL_SETTINGS.map(({ variable }) => variable)]);
       assert.deepEqual(
         names.filter((name) => !known.has(name)),
         [],
