@@ -1227,7 +1227,6 @@ const TUNNELS = {
   'tunnels.leftIfUnused': '{left} if unused',
   'tunnels.leftKeptOpen': '{left}, then extended',
   'tunnels.actionOf': '{action} {slug}',
-  'tunnels.settings': 'Settings',
   'tunnels.tunnels': 'Tunnels',
   'tunnels.search': 'Search tunnels',
   'tunnels.searchAll': 'Search {all} tunnels',

@@ -33,7 +33,7 @@ export interface Shell extends Acts {
 }
 
 /** What the signed-in window shows. */
-export interface WindowState {
+interface WindowState {
   readonly snapshot: Snapshot;
   readonly session: Extract<SessionView, { state: 'signed-in' }>;
   readonly trail: Trail;

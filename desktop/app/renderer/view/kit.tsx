@@ -251,7 +251,7 @@ export function TextArea({
 }
 
 /** Values with their labels. */
-export type Choices<T extends string> = readonly (readonly [value: T, label: string])[];
+type Choices<T extends string> = readonly (readonly [value: T, label: string])[];
 
 export interface SelectProps<T extends string> extends Omit<SelectHTMLAttributes, 'value'> {
   choices: Choices<T>;

@@ -9,7 +9,7 @@ export interface Spot {
   readonly down: number;
 }
 
-export interface MenuItem {
+interface MenuItem {
   readonly label: string;
   readonly act: () => unknown;
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { PortView, UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
+import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterOthers, filterTunnels } from '../../model/filter.ts';
@@ -9,7 +10,7 @@ import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
-import { FindOutWhy, SearchField } from '../../view/controls.tsx';
+import { FindOutWhy, keysText, SearchField } from '../../view/controls.tsx';
 import { Mark } from '../../view/icons.tsx';
 import { isTyping, useKey } from '../../view/keyboard.ts';
 import { Aside, Button, Failure, IconButton, List, Notice } from '../../view/kit.tsx';
@@ -36,7 +37,9 @@ export function TunnelsScreen({
   divider: ComponentChildren;
 }): JSX.Element {
   const { snapshot, session, search, setSearch } = useWindow();
-  const { go, isOfCommand } = useShell();
+  const shell = useShell();
+  const { isOfCommand } = shell;
+  const settings = settingsAction();
   const { tunnels, others, ports } = snapshot;
   const all = tunnels.length + others.length;
   const { account } = session;
@@ -67,8 +70,9 @@ export function TunnelsScreen({
         <IconButton
           id="settings"
           icon="settings"
-          name={t('tunnels.settings')}
-          act={() => go({ screen: 'settings' })}
+          name={settings.title}
+          title={keysText(`${settings.title} (${settings.keys ?? ''})`)}
+          act={() => settings.run(shell)}
         />
       </header>
       <div class="scroll" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
