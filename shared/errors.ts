@@ -130,8 +130,8 @@ export class ApiError extends Error {
 }
 
 /** A `ttl` above the configured maximum, which the text shows in normalized form. */
-export function ttlTooLong(maxTtl: string): ApiErrorEntry {
-  return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` };
+export function ttlTooLong(maxTtl: string) {
+  return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` } as const;
 }
 
 /**
@@ -141,12 +141,12 @@ export function ttlTooLong(maxTtl: string): ApiErrorEntry {
  * @param plan the plan's display name
  * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
  */
-export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string): ApiErrorEntry {
+export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string) {
   return {
     status: 403,
     code: 'too-many-tunnels',
     text: `the ${plan} plan allows ${max} tunnels at a time; close one, or wait until ${nextExpiry}, when the next one expires`,
-  };
+  } as const;
 }
 
 /**
@@ -154,8 +154,8 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
  *
  * @param scope what the key may be used for
  */
-export function keyOutOfScope(scope: string): ApiErrorEntry {
-  return { status: 403, code: 'key-scope', text: `this api key is valid for ${scope} only` };
+export function keyOutOfScope(scope: string) {
+  return { status: 403, code: 'key-scope', text: `this api key is valid for ${scope} only` } as const;
 }
 
 /**
@@ -163,12 +163,12 @@ export function keyOutOfScope(scope: string): ApiErrorEntry {
  *
  * @param prefix what its names begin with
  */
-export function agentName(prefix: string): ApiErrorEntry {
+export function agentName(prefix: string) {
   return {
     status: 403,
     code: 'agent-name',
     text: `this api key is an agent's: names of its tunnels must begin with "${prefix}" and must not contain "--"`,
-  };
+  } as const;
 }
 
 /**
@@ -176,33 +176,33 @@ export function agentName(prefix: string): ApiErrorEntry {
  *
  * @param reason the operator's reason
  */
-export function accountSuspended(reason: string): ApiErrorEntry {
-  return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` };
+export function accountSuspended(reason: string) {
+  return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` } as const;
 }
 
 /** An invalid administrative request (protocol.md section 14). */
-export function invalidAdminRequest(field: string, rule: string): ApiErrorEntry {
-  return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` };
+export function invalidAdminRequest(field: string, rule: string) {
+  return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` } as const;
 }
 
 /** The subject of an administrative request does not exist. */
-export function noSuch(kind: string, subject: string): ApiErrorEntry {
-  return { status: 404, code: 'no-such-thing', text: `there is no ${kind} "${subject}"` };
+export function noSuch(kind: string, subject: string) {
+  return { status: 404, code: 'no-such-thing', text: `there is no ${kind} "${subject}"` } as const;
 }
 
 /** Another account has that name or subdomain. */
-export function taken(field: string): ApiErrorEntry {
-  return { status: 409, code: 'taken', text: `the ${field} is taken` };
+export function taken(field: string) {
+  return { status: 409, code: 'taken', text: `the ${field} is taken` } as const;
 }
 
 /** An invalid `access` (protocol.md section 11.1). */
-export function invalidAccess(text: string): ApiErrorEntry {
-  return { status: 400, code: 'invalid-access', text };
+export function invalidAccess(text: string) {
+  return { status: 400, code: 'invalid-access', text } as const;
 }
 
 /** An invalid link (protocol.md section 11.2). */
-export function invalidLink(text: string): ApiErrorEntry {
-  return { status: 400, code: 'invalid-link', text };
+export function invalidLink(text: string) {
+  return { status: 400, code: 'invalid-link', text } as const;
 }
 
 /**
@@ -212,16 +212,12 @@ export function invalidLink(text: string): ApiErrorEntry {
  * @param maxRevoked how many may be revoked before their expiry
  * @param nextEnd when the first of both expires, RFC 3339
  */
-export function tooManyLinks(
-  max: number | string,
-  maxRevoked: number | string,
-  nextEnd: string,
-): ApiErrorEntry {
+export function tooManyLinks(max: number | string, maxRevoked: number | string, nextEnd: string) {
   return {
     status: 409,
     code: 'too-many-links',
     text: `a tunnel can have ${max} links at a time, and ${maxRevoked} more that were revoked before they expired; revoke one, or wait until ${nextEnd}, when the next one expires`,
-  };
+  } as const;
 }
 
 /**
@@ -229,8 +225,8 @@ export function tooManyLinks(
  *
  * @param problem completes "the domain …"
  */
-export function invalidDomain(problem: string): ApiErrorEntry {
-  return { status: 400, code: 'invalid-domain', text: `the domain ${problem}` };
+export function invalidDomain(problem: string) {
+  return { status: 400, code: 'invalid-domain', text: `the domain ${problem}` } as const;
 }
 
 /**
@@ -238,17 +234,17 @@ export function invalidDomain(problem: string): ApiErrorEntry {
  *
  * @param plan the plan's display name
  */
-export function tooManyDomains(plan: string, max: number | string): ApiErrorEntry {
+export function tooManyDomains(plan: string, max: number | string) {
   return {
     status: 403,
     code: 'too-many-domains',
     text: `the ${plan} plan allows ${max} domains, including those that are not verified`,
-  };
+  } as const;
 }
 
 /** An invalid answer to an approval request (protocol.md section 11.3). */
-export function invalidKnockAnswer(text: string): ApiErrorEntry {
-  return { status: 400, code: 'invalid-knock-answer', text };
+export function invalidKnockAnswer(text: string) {
+  return { status: 400, code: 'invalid-knock-answer', text } as const;
 }
 
 /**
@@ -256,12 +252,12 @@ export function invalidKnockAnswer(text: string): ApiErrorEntry {
  *
  * @param nextEnd when the first approval ends, RFC 3339
  */
-export function tooManyAdmitted(max: number | string, nextEnd: string): ApiErrorEntry {
+export function tooManyAdmitted(max: number | string, nextEnd: string) {
   return {
     status: 409,
     code: 'too-many-admitted',
     text: `a tunnel can have ${max} approved visitors at a time; revoke one approval, or wait until ${nextEnd}`,
-  };
+  } as const;
 }
 
 /** Errors whose text depends on settings or on the moment, with `{…}` for the variable parts. */
@@ -283,8 +279,10 @@ export const VARIABLE_API_ERRORS = {
   tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 
+type Entries = typeof API_ERRORS & typeof VARIABLE_API_ERRORS;
+
 /** Every error of the REST interface and the WebSocket endpoints. */
-export const ALL_API_ERRORS: readonly ApiErrorEntry[] = [
+export const ALL_API_ERRORS: readonly Entries[keyof Entries][] = [
   ...Object.values(API_ERRORS),
   ...Object.values(VARIABLE_API_ERRORS),
 ];

@@ -1,4 +1,5 @@
 /** Every text of the app in English; the source of all translations. */
+import { ALL_API_ERRORS } from '../../../shared/errors.ts';
 import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
@@ -824,72 +825,11 @@ const PROJECT = {
   'drop.openProject': 'Show tunnels',
 } as const;
 
-/** What a relay refuses, by the code of the error (protocol.md section 2.2), in the relay's own words. */
-export const REFUSALS = {
-  'refusal.invalid-body': 'invalid request body',
-  'refusal.invalid-port': 'local_port must be 1-65535',
-  'refusal.invalid-ttl': 'invalid ttl format',
-  'refusal.invalid-name':
-    'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen',
-  'refusal.missing-tunnel-id': 'tunnel_id is required',
-  'refusal.missing-id': 'either id or tunnel_id is required',
-  'refusal.invalid-handshake': 'invalid websocket handshake',
-  'refusal.missing-key': 'missing api key',
-  'refusal.invalid-key': 'invalid api key',
-  'refusal.plan-too-low': 'custom names require the Dev plan or above',
-  'refusal.plan-without-wildcards': 'wildcard hosts require the Dev plan or above',
-  'refusal.agent-access':
-    "this api key is an agent's: access must have a password, basic, tokens, links or knock, or an allow list of private networks and ranges of at most /16 (IPv6: /32)",
-  'refusal.agent-hosts': "this api key is an agent's: its tunnels cannot have a domain or wildcard hosts",
-  'refusal.agent-idle':
-    "this api key is an agent's: traffic cannot extend its tunnels, so idle_ttl must be false",
-  'refusal.not-found': 'not found',
-  'refusal.tunnel-not-found': 'tunnel not found',
-  'refusal.connection-not-found': 'connection not found',
-  'refusal.tunnel-not-connected': 'tunnel not connected',
-  'refusal.link-not-found': 'link not found',
-  'refusal.knock-not-found': 'knock not found',
-  'refusal.domain-not-found': 'domain not found',
-  'refusal.invitation-not-found': 'this invitation was already used, has expired, or never existed',
-  'refusal.invalid-machine': 'machine must be at most 100 characters without control characters',
-  'refusal.method-not-allowed': 'method not allowed',
-  'refusal.name-taken': 'name already in use',
-  'refusal.name-reserved': 'name already in use',
-  'refusal.domain-taken': 'the domain belongs to the relay, or another account has verified it',
-  'refusal.domain-not-verified': 'the domain is not verified yet: create its DNS records, then verify it',
-  'refusal.domain-fixed':
-    'the addresses of the tunnel with that name cannot be changed: close it, then create it again with the domain',
-  'refusal.domain-in-use': 'another tunnel uses the domain',
-  'refusal.links-off': 'this tunnel does not accept signed links: turn on links in its access policy first',
-  'refusal.body-too-large': 'request body too large',
-  'refusal.upgrade-required': 'websocket upgrade required',
-  'refusal.rate-limited': 'rate limit exceeded',
-  'refusal.too-many-wrong-keys': 'too many wrong api keys from this address',
-  'refusal.too-many-trunks': 'too many trunks',
-  'refusal.internal-error': 'internal error',
-  'refusal.unavailable': 'service unavailable',
-  'refusal.too-many-sockets': 'too many client connections',
-  'refusal.ttl-too-long': 'ttl must be at most {duration}',
-  'refusal.too-many-tunnels':
-    'the {plan} plan allows {number} tunnels at a time; close one, or wait until {time}, when the next one expires',
-  'refusal.key-scope': 'this api key is valid for {scope} only',
-  'refusal.agent-name':
-    'this api key is an agent\'s: names of its tunnels must begin with "{prefix}" and must not contain "--"',
-  'refusal.invalid-admin-request': '{field} must be {rule}',
-  'refusal.no-such-thing': 'there is no {kind} "{name}"',
-  'refusal.taken': 'the {field} is taken',
-  'refusal.account-suspended': 'this account is suspended: {reason}',
-  'refusal.invalid-knock-answer': '{field} must be {rule}',
-  'refusal.too-many-admitted':
-    'a tunnel can have {number} approved visitors at a time; revoke one approval, or wait until {time}',
-  'refusal.invalid-access': '{reason}',
-  'refusal.invalid-link': 'the {field} of a link must be {rule}',
-  'refusal.invalid-domain': 'the domain {problem}',
-  'refusal.too-many-domains':
-    'the {plan} plan allows {number} domains, including those that are not verified',
-  'refusal.too-many-links':
-    'a tunnel can have {number} links at a time, and {more} more that were revoked before they expired; revoke one, or wait until {time}, when the next one expires',
-} as const;
+/** The relay's own texts for its errors. */
+export const REFUSALS = Object.fromEntries(
+  ALL_API_ERRORS.map(({ code, text }) => [`refusal.${code}`, text]),
+) as Refusals;
+type Refusals = Readonly<Record<`refusal.${(typeof ALL_API_ERRORS)[number]['code']}`, string>>;
 
 /** The settings of the app. */
 const SETTINGS = {

@@ -15,7 +15,6 @@ import { judge } from '../../client/control/verdict.ts';
 import { toMessage, MESSAGES, textOf } from '../../client/messages.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
 import DE from './de.json' with { type: 'json' };
-import { REFUSALS } from './en.ts';
 import { acceptedText, translateMessage } from './message-text.ts';
 import { DEFAULT_LOCALE, setLocale } from './translate.ts';
 
@@ -71,10 +70,6 @@ describe('the words of a refusal', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it("are the relay's own in English, for every error it has", () => {
-    assert.deepEqual(
-      REFUSALS,
-      Object.fromEntries(ALL_API_ERRORS.map(({ code, text }) => [`refusal.${code}`, text])),
-    );
     for (const error of ALL_API_ERRORS) assert.equal(refused(error), error.text);
   });
 
