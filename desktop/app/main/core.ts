@@ -346,7 +346,7 @@ export class Core {
       await signIn.verify();
       const { connection } = signIn;
       if (connection === undefined) return;
-      await others.retry(connection.api);
+      await others.retry(connection);
       const live = await tunnelList.refresh();
       if (signIn.connection !== connection) return;
       const { ownIds } = tunnelList;

@@ -231,8 +231,29 @@ describe('RelayCloser', () => {
         return error === undefined ? Promise.resolve() : Promise.reject(error);
       };
       const closer = new RelayCloser();
-      await closer.close({ closeTunnel }, 'a');
-      for (let times = 4; times > 0; times -= 1) await closer.retry({ closeTunnel });
+      const at = { relay: { origin: 'https://a.example' }, api: { closeTunnel } };
+      await closer.close(at, 'a');
+      for (let times = 4; times > 0; times -= 1) await closer.retry(at);
       assert.equal(closes, calls);
     });
+
+  it('asks the relay of each tunnel, with the current key if it is the current relay', async () => {
+    const asked: string[] = [];
+    const at = (key: string, origin: string, isAway = false) => ({
+      relay: { origin },
+      api: {
+        closeTunnel(id: string): Promise<void> {
+          asked.push(`${key} closes ${id} at ${origin}`);
+          return isAway ? Promise.reject(new RelayUnreachable('gone')) : Promise.resolve();
+        },
+      },
+    });
+    const closer = new RelayCloser();
+    await closer.close(at('old', 'a', true), 't1');
+    await closer.close(at('old', 'b', true), 't2');
+    asked.length = 0;
+    await closer.retry(at('new', 'a'));
+    assert.deepEqual(asked, ['new closes t1 at a', 'old closes t2 at b']);
+    assert.deepEqual([...closer.unclosed], ['t2']);
+  });
 });

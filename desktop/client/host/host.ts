@@ -133,7 +133,7 @@ export class Host {
   async recreate(served: ServedTunnel, access: Access): Promise<void> {
     const connection = this.#options.connection();
     // Its name is free only once the relay knows that it was stopped.
-    await this.#closer.retry(connection.api);
+    await this.#closer.retry(connection);
     const target = await openTarget(served.settings.target);
     try {
       const tunnel = await this.#make(connection, served.settings, access, target, {});
@@ -178,14 +178,14 @@ export class Host {
    * @returns why the relay could not be told; it is told later, if this process is still there
    */
   async close(served: ServedTunnel, timeoutMs?: number): Promise<unknown> {
-    const { api } = this.#options.connection();
+    const connection = this.#options.connection();
     if (!served.isEnded) served.end('stopped', toMessage('tunnel.stopped'));
-    return this.#closer.close(api, served.tunnel.id, timeoutMs);
+    return this.#closer.close(connection, served.tunnel.id, timeoutMs);
   }
 
   /** Closes a tunnel of the relay that is not served here. @returns as {@link Host.close} */
-  closeAtRelay(api: HostConnection['api'], id: string): Promise<unknown> {
-    return this.#closer.close(api, id);
+  closeAtRelay(connection: HostConnection, id: string): Promise<unknown> {
+    return this.#closer.close(connection, id);
   }
 
   /** Takes a tunnel off the list. @returns call it to put the tunnel back */
@@ -221,10 +221,10 @@ export class Host {
   }
 
   /** Asks the relay for counters and times, and closes what could not be closed before. @returns the account's live tunnels */
-  async refresh({ api }: HostConnection): Promise<readonly Tunnel[]> {
-    await this.#closer.retry(api);
+  async refresh(connection: HostConnection): Promise<readonly Tunnel[]> {
+    await this.#closer.retry(connection);
     const before = new Map(this.#tunnels.map((served) => [served, served.tunnel]));
-    const live = await api.listTunnels();
+    const live = await connection.api.listTunnels();
     const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
     for (const served of this.#tunnels) {
       const now = byId.get(served.tunnel.id);
@@ -320,12 +320,12 @@ export class Host {
   }
 
   /** A tunnel that a crash would make this program forget must not stay at the relay. */
-  async #saveOrClose({ api }: HostConnection, served: ServedTunnel): Promise<void> {
+  async #saveOrClose(connection: HostConnection, served: ServedTunnel): Promise<void> {
     try {
       await this.save();
     } catch (error) {
       served.end('stopped', toMessage('ended.notSaved'));
-      await this.#closer.close(api, served.tunnel.id);
+      await this.#closer.close(connection, served.tunnel.id);
       throw new NotSaved(error);
     }
   }

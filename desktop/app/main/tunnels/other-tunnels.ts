@@ -3,7 +3,7 @@ import { parseDuration } from '../../../../shared/duration.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import type { OtherTunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { type Connection, type RelayApi, signedIn } from '../connection.ts';
+import { type Connection, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { type FoundTunnel, Inspector } from '../../../client/inspector/inspector.ts';
 import { Signal } from '../../../client/signal.ts';
@@ -78,8 +78,8 @@ export class OtherTunnels {
   }
 
   /** Closes what could not be closed before. */
-  async retry(api: RelayApi): Promise<void> {
-    await this.#closer.retry(api);
+  async retry(connection: Connection): Promise<void> {
+    await this.#closer.retry(connection);
   }
 
   /**
@@ -119,7 +119,7 @@ export class OtherTunnels {
   /** Closes a tunnel, wherever it is served, once that can no longer be undone. */
   stop({ id, slug }: Tunnel): void {
     if (this.#stopping.has(id)) return;
-    const { api } = this.#connection();
+    const connection = this.#connection();
     this.#stopping.add(id);
     this.#options.undos.offer({
       text: t('undo.stopsSoon', { slug }),
@@ -128,7 +128,7 @@ export class OtherTunnels {
         return Promise.resolve();
       },
       commit: async () => {
-        const closed = this.#closer.close(api, id);
+        const closed = this.#closer.close(connection, id);
         this.#stopping.delete(id);
         await closed;
         if (!this.#closer.unclosed.has(id))

@@ -139,7 +139,7 @@ export class TunnelList {
 
   /** Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone. */
   async stop(key: string): Promise<void> {
-    const { api } = this.#connection();
+    const connection = this.#connection();
     const { served, tunnel } = this.find(key);
     if (served.isEnded) return;
     served.end('stopped', toMessage('ended.youStopped'));
@@ -152,7 +152,7 @@ export class TunnelList {
       },
       commit: async () => {
         this.#stops.delete(key);
-        await this.#host.closeAtRelay(api, tunnel.id);
+        await this.#host.closeAtRelay(connection, tunnel.id);
       },
     });
     this.#stops.set(key, pending);
@@ -301,8 +301,8 @@ export class TunnelList {
     };
   }
 
-  async #closeAtRelay({ api }: Connection, live: readonly ServedTunnel[]): Promise<void> {
-    await Promise.all(live.map(({ tunnel }) => this.#host.closeAtRelay(api, tunnel.id)));
+  async #closeAtRelay(connection: Connection, live: readonly ServedTunnel[]): Promise<void> {
+    await Promise.all(live.map(({ tunnel }) => this.#host.closeAtRelay(connection, tunnel.id)));
   }
 
   #openHost({ saved, passwords }: Extract<KnownTunnels, { saved: unknown }>): Host {
@@ -361,11 +361,11 @@ export class TunnelList {
   }
 
   /** The app may have ended before it could tell the relay that the user stopped a tunnel. */
-  async #closeStopped({ api }: Connection, live: ReadonlySet<string>): Promise<void> {
+  async #closeStopped(connection: Connection, live: ReadonlySet<string>): Promise<void> {
     for (const { key, state, tunnel } of this.#host.tunnels) {
       const wasStopped = state.name === 'ended' && state.reason === 'stopped';
       if (wasStopped && live.has(tunnel.id) && !this.#stops.has(key))
-        await this.#host.closeAtRelay(api, tunnel.id);
+        await this.#host.closeAtRelay(connection, tunnel.id);
     }
   }
 
