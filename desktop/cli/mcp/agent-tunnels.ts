@@ -24,9 +24,6 @@ const MCP_TUNNELS_MAX = 8;
 /** @limit How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
 const MCP_OPEN_TIMEOUT_MS = 45_000;
 
-/** What an agent and its user know of a connection. */
-type State = 'connecting' | 'online' | 'reconnecting';
-
 export interface AgentTunnel {
   readonly id: string;
   readonly slug: string;
@@ -39,7 +36,7 @@ export interface AgentTunnel {
   shownAccess: AccessView;
   /** the last request that `wait_for_request` has returned */
   lastWaited: number;
-  readonly state: State;
+  readonly state: ServedTunnel['state']['name'];
   /** the last reason why a visitor could not be served */
   readonly problem: string | undefined;
   /** Closes it at the relay. @returns what happened */
@@ -188,8 +185,7 @@ function agentTunnel(served: ServedTunnel, spec: TunnelSpec, close: () => Promis
     shownAccess: tunnel.access,
     lastWaited: 0,
     get state() {
-      const { name } = served.state;
-      return name === 'ended' ? 'reconnecting' : name;
+      return served.state.name;
     },
     get problem() {
       return served.localProblem && textOf(served.localProblem.text);

@@ -29,7 +29,7 @@ import {
 } from './served-tunnel.ts';
 
 /** A relay, and what a host asks of it. */
-export interface HostConnection extends RelayConnection {
+interface HostConnection extends RelayConnection {
   readonly api: Pick<
     ApiClient,
     'now' | 'createTunnel' | 'listTunnels' | 'getTunnel' | 'closeTunnel' | 'extendTunnel' | 'setAccess'
@@ -50,7 +50,7 @@ export interface HostOptions extends ServedTunnelOptions {
 }
 
 /** A tunnel to open. */
-export interface WantedTunnel {
+interface WantedTunnel {
   readonly settings: TunnelSettings;
   readonly access: Access;
   /** what happens to the live tunnel that has the name; `undefined` for a new one */

@@ -43,7 +43,7 @@ export class RelayCloser {
    * @param now the current relay, perhaps with a newer key; another relay is asked as before
    */
   async retry(now: Asked): Promise<void> {
-    for (const [id, at] of [...this.#unclosed])
+    for (const [id, at] of this.#unclosed)
       await this.close(at.relay.origin === now.relay.origin ? now : at, id);
   }
 }

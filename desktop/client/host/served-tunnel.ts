@@ -42,10 +42,10 @@ export type ServedState =
   | (Extract<TunnelState, { name: 'reconnecting' }> & { /** wall-clock ms */ readonly retryAt: number })
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: MessageValue };
 
-export type EndedState = Extract<ServedState, { name: 'ended' }>;
+type EndedState = Extract<ServedState, { name: 'ended' }>;
 
 /** Hears what happens to a tunnel, from then on. */
-export interface TunnelListener {
+interface TunnelListener {
   onState?(state: ServedState): void;
   /** A visitor could not be served. */
   onProblem?(problem: ConnectionProblem): void;

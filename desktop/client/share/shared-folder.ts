@@ -20,7 +20,7 @@ export class FolderUnreadable extends MessageError {
 export type SharedFolder = Awaited<ReturnType<typeof shareFolder>>;
 
 /** A `Host` that cannot be guessed. */
-export function secretHost(): string {
+function secretHost(): string {
   return `${randomBytes(16).toString('hex')}.invalid`;
 }
 

@@ -183,9 +183,11 @@ const settingsSchema = yup
 
 function isTarget(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if ('folder' in value) return typeof value.folder === 'string';
+  if ('folder' in value) return FOLDER.isValidSync(value);
   return SERVICE_RULES.every(([field, accepts]) => accepts((value as Record<string, unknown>)[field]));
 }
+
+const FOLDER = yup.object({ folder: text, hidden: yup.array(text) }).strict();
 
 const SERVICE_RULES: readonly (readonly [string, (value: unknown) => boolean])[] = [
   ['host', (value) => LOCAL_HOST_RULE.accepts(value)],

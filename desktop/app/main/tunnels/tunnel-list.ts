@@ -55,7 +55,7 @@ interface TunnelListOptions {
 }
 
 /** Tunnels of the last run, or the host of a command. */
-export type KnownTunnels =
+type KnownTunnels =
   { readonly saved: readonly SavedTunnel[]; readonly passwords: TunnelPasswords } | { readonly host: Host };
 
 export class TunnelList {
