@@ -1,7 +1,7 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
-import { NotSaved } from '../../client/host/host.ts';
+import { NotSaved, OwnerLeft } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
 import { CallRefused, type ErrorWords } from '../../client/methods/method.ts';
 import {
@@ -68,6 +68,7 @@ export function toCallError(error: unknown): CallError | undefined {
     return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
   if (error instanceof CallRefused) return { code: error.code, text: translateMessage(error.said) };
+  if (error instanceof OwnerLeft) return { code: 'signed-out', text: t('session.signedOutFirst') };
   if (error instanceof NotSaved)
     return { code: 'not-saved', text: t('problem.settingsNotWritten', { why: error.message }) };
   if (error instanceof FolderUnreadable) return { code: 'no-folder', text: translateMessage(error.said) };

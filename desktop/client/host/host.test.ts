@@ -9,7 +9,7 @@ import type { InspectedTunnel } from '../inspector/inspector-server.ts';
 import { localPort } from '../local/local-service.ts';
 import { toMessage } from '../messages.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
-import { NotSaved } from './host.ts';
+import { NotSaved, OwnerLeft } from './host.ts';
 import { RelayCloser } from './relay-closer.ts';
 
 const wanted = (name?: string) => ({ settings: { ...SPEC, name }, access: OPEN });
@@ -181,6 +181,25 @@ describe('Host', () => {
     assert.deepEqual(host.tunnels, [b]);
     putBack();
     assert.deepEqual(host.tunnels, [b, a]);
+  });
+
+  it('leaves nothing at a relay that its owner has left while it created a tunnel, or stored it', async () => {
+    const { host, api } = fakeHost();
+    const creating = host.create(wanted('a'));
+    host.abandon('stopped', toMessage('ended.youSignedOut'));
+    await assert.rejects(creating, OwnerLeft);
+    assert.deepEqual([api.tunnels, host.tunnels], [[], []]);
+
+    let abandoned: ReturnType<typeof host.abandon> | undefined;
+    const slow = fakeHost({
+      save() {
+        abandoned = slow.host.abandon('stopped', toMessage('ended.youSignedOut'));
+        return Promise.resolve();
+      },
+    });
+    const served = await slow.host.create(wanted('b'));
+    assert.deepEqual([served.isEnded, slow.serve.all], [true, []]);
+    assert.deepEqual(abandoned?.live, [served], 'whoever abandons it closes it, or gives it back');
   });
 
   it('updates tunnels from the relay, but not from a list that is older than a change', async () => {

@@ -76,6 +76,8 @@ export class Host {
   #lastCreate: Promise<unknown> = Promise.resolve();
   /** tunnels that the relay is being asked for */
   #making = 0;
+  /** counts the calls of {@link Host.abandon} */
+  #abandoned = 0;
   /** ids of all that were created here: their names may be taken over again */
   readonly #made = new Set<string>();
 
@@ -114,14 +116,17 @@ export class Host {
   async create(wanted: WantedTunnel): Promise<ServedTunnel> {
     const { settings, access } = wanted;
     const connection = this.#options.connection();
+    const since = this.#abandoned;
     const target = wanted.target ?? (await openTarget(settings.target));
     try {
-      const tunnel = await this.#make(connection, settings, access, target, wanted);
+      const tunnel = await this.#make(connection, since, access, target, wanted);
       const served = this.#open({ key: randomUUID(), settings, tunnel, password: access.password });
       this.#tunnels = this.#withRoom([served, ...this.#tunnels]);
       this.added.emit(served);
       await this.#saveOrClose(connection, served);
-      served.serve(connection, { target });
+      // Its owner may have ended it.
+      if (served.isEnded) await target.close();
+      else served.serve(connection, { target });
       return served;
     } catch (error) {
       await target.close();
@@ -132,11 +137,12 @@ export class Host {
   /** Creates a tunnel that has ended again: another one of the relay, with the same settings. */
   async recreate(served: ServedTunnel, access: Access): Promise<void> {
     const connection = this.#options.connection();
+    const since = this.#abandoned;
     // Its name is free only once the relay knows that it was stopped.
     await this.#closer.retry(connection);
     const target = await openTarget(served.settings.target);
     try {
-      const tunnel = await this.#make(connection, served.settings, access, target, {});
+      const tunnel = await this.#make(connection, since, access, target, served);
       served.serve(connection, { tunnel, password: access.password, target });
     } catch (error) {
       await target.close();
@@ -204,6 +210,7 @@ export class Host {
     reason: EndReason,
     why: Message,
   ): { readonly live: readonly ServedTunnel[]; readonly restore: () => void } {
+    this.#abandoned += 1;
     const all = this.#tunnels;
     const live = all.filter(({ isEnded }) => !isEnded);
     for (const tunnel of live) tunnel.end(reason, why);
@@ -264,13 +271,18 @@ export class Host {
     return served;
   }
 
+  /**
+   * @param since number of {@link Host.#abandoned} when the owner wanted the tunnel
+   * @throws OwnerLeft if the owner has left since; the tunnel is closed then
+   */
   async #make(
-    { api }: HostConnection,
-    settings: TunnelSettings,
+    connection: HostConnection,
+    since: number,
     access: Access,
     { local }: OpenTarget,
-    { claim, patience, isNameOptional = false }: Omit<WantedTunnel, 'settings' | 'access'>,
+    { settings, claim, patience, isNameOptional = false }: Omit<WantedTunnel, 'access' | 'target'>,
   ): Promise<Tunnel> {
+    const { api } = connection;
     const request = claimRequest(createRequest({ ...settings, port: local.port, access }), claim);
     const ask = (asked: CreateRequest): Promise<Tunnel> =>
       patience === undefined
@@ -285,7 +297,9 @@ export class Host {
         return ask(rest);
       });
       this.#made.add(tunnel.id);
-      return tunnel;
+      if (this.#abandoned === since) return tunnel;
+      await this.#closer.close(connection, tunnel.id);
+      throw new OwnerLeft();
     } finally {
       this.#making -= 1;
     }
@@ -330,6 +344,9 @@ export class Host {
     }
   }
 }
+
+/** The owner has left the relay while it created a tunnel. */
+export class OwnerLeft extends Error {}
 
 /** The tunnels could not be stored, so the new one was closed. */
 export class NotSaved extends Error {
