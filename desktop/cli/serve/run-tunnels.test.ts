@@ -58,33 +58,6 @@ describe('serveTunnels', () => {
     assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 
-  it('waits as long as the relay asks when it limits creates', async () => {
-    let creates = 0;
-    const { code, calls, clock, ends } = await start(() => {
-      creates += 1;
-      return creates === 1 ? LIMITED : [503, { error: 'service unavailable' }];
-    });
-    await until(() => clock.waiting.includes(6000));
-    assert.equal(calls.length, 1, 'the second tunnel waits for the first');
-    clock.advance(6000);
-    assert.equal(await code, 1);
-    assert.equal(calls.length, 3);
-    assert.deepEqual(ends(), ['one failed', 'two failed']);
-  });
-
-  it('waits at most a minute, and 10 times', async () => {
-    const { code, calls, clock, ends } = await start((port) =>
-      port === 1 ? [429, { error: 'rate limit exceeded' }, { 'retry-after': '600' }] : [403, { error: 'no' }],
-    );
-    for (let count = 0; count < 10; count += 1) {
-      await until(() => clock.waiting.includes(60_000));
-      clock.advance(60_000);
-    }
-    assert.equal(await code, 1);
-    assert.equal(calls.length, 12);
-    assert.deepEqual(ends(), ['one failed', 'two failed']);
-  });
-
   it('creates nothing further after Ctrl-C', async () => {
     const { code, calls, clock, interrupt, ends } = await start(() => LIMITED);
     await until(() => clock.waiting.length > 0);

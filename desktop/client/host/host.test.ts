@@ -13,17 +13,17 @@ import { NotSaved, OwnerLeft } from './host.ts';
 import { RelayCloser } from './relay-closer.ts';
 
 const wanted = (name?: string) => ({ settings: { ...SPEC, name }, access: OPEN });
-const refusal = (status: number) => new RelayRefusal(status, 'no', { retryAfterMs: 6000 });
+const refusal = (status: number, retryAfterMs: number) => new RelayRefusal(status, 'no', { retryAfterMs });
 
 /** A host whose relay refuses creates with these statuses first; `asked` are the names of all creates. */
-function refusing(statuses: number[], options?: Parameters<typeof fakeHost>[0]) {
+function refusing(statuses: number[], options?: Parameters<typeof fakeHost>[0], retryAfterMs = 6000) {
   const made = fakeHost(options);
   const asked: string[] = [];
   const create = made.api.createTunnel.bind(made.api);
   made.api.createTunnel = (request) => {
     asked.push(request.name ?? '-');
     const status = statuses.shift();
-    return status === undefined ? create(request) : Promise.reject(refusal(status));
+    return status === undefined ? create(request) : Promise.reject(refusal(status, retryAfterMs));
   };
   return { ...made, asked };
 }
@@ -87,6 +87,23 @@ describe('Host', () => {
         ['b', 'c'],
       ],
     );
+  });
+
+  it('waits at most a minute, and 10 times', async () => {
+    const { host, clock, asked } = refusing(
+      Array.from({ length: 20 }, () => 429),
+      {},
+      600_000,
+    );
+    const patience = { clock, interrupted: new AbortController().signal };
+    const created = host.create({ ...wanted('a'), patience });
+    for (let wait = 0; wait < 10; wait += 1) {
+      await turn();
+      assert.deepEqual(clock.waiting, [60_000]);
+      clock.advance(60_000);
+    }
+    await assert.rejects(created, RelayRefusal);
+    assert.equal(asked.length, 11);
   });
 
   it('does without a name that nobody asked for', async () => {

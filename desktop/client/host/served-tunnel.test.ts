@@ -102,10 +102,12 @@ describe('ServedTunnel', () => {
     }
   });
 
-  it('says nothing of its end unless it is to warn', () => {
-    const { served, connection, clock } = fakeServed({ settings: { ...SPEC, ttl: '1h' } });
-    served.serve(connection);
-    assert.deepEqual(clock.waiting, []);
+  it('watches no end that was chosen, or that traffic moves, unless it is to warn', () => {
+    for (const lifetime of [{ ttl: '1h' }, { idle: true }]) {
+      const { served, connection, clock } = fakeServed({ settings: { ...SPEC, ...lifetime } });
+      served.serve(connection);
+      assert.deepEqual(clock.waiting, []);
+    }
   });
 
   it('shows the tokens that the relay has made until they are forgotten', () => {
