@@ -12,7 +12,6 @@ import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '
 import { ACCESS_POLL_MS, type Authenticator } from '../accounts/authenticator.ts';
 import type { Caller } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
-import type { DomainService } from '../domains/domain-service.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { AccountRecord, KeyScope } from '../store/records.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
@@ -144,15 +143,6 @@ export function requireAccess(read: (ctx: ApiContext) => Access): ApiMiddleware 
   return async function requireAgentsAccess(ctx, next) {
     if (ctx.state.caller.scope.kind === 'agent' && !isGuarded(read(ctx)))
       throw new ApiError(API_ERRORS.agentAccess);
-    await next();
-  };
-}
-
-/** 404 or 409 for a domain that a tunnel of the account cannot have. */
-export function requireDomain(domains: Pick<DomainService, 'mustBeVerified'>): ApiMiddleware {
-  return async function requireVerifiedDomain(ctx, next) {
-    const { account, wanted } = ctx.state;
-    if (wanted.domain !== '') await domains.mustBeVerified(account, wanted.domain);
     await next();
   };
 }

@@ -37,7 +37,6 @@ import {
   lookAgainAfter,
   readCreate,
   requireAccess,
-  requireDomain,
   TUNNEL_SCOPES,
 } from './guards.ts';
 import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
@@ -84,8 +83,7 @@ function accessOf(ctx: ApiContext): Access {
 const CLOSED = statusOf('closed', 'Closed');
 
 export function tunnelRoutes(deps: ApiDeps): Route[] {
-  const { authenticator, tunnels, clients, creates, domains, turns, writes, hashes, ttl, addresses, clock } =
-    deps;
+  const { authenticator, tunnels, clients, creates, turns, writes, hashes, ttl, addresses, clock } = deps;
   const tunnelKey = authenticate(authenticator, TUNNEL_SCOPES);
 
   /** Hashes passwords; the key is checked again afterwards. */
@@ -177,7 +175,6 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         requireAccess((ctx) => ctx.state.wanted.access),
         limitTunnels(tunnels),
         limitRate(creates),
-        requireDomain(domains),
         hash((ctx) => ctx.state.wanted.access),
       ],
       handle: create,

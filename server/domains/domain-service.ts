@@ -90,6 +90,7 @@ export class DomainService {
     const earlier = claims.find((claim) => claim.domain === domain);
     if (earlier !== undefined) return earlier;
     const { maxDomains } = PLAN_RULES[account.plan];
+    // Before the DNS is asked; the store decides.
     if (maxDomains !== null && claims.length >= maxDomains) throw noRoom(account);
     await this.#takeCall(account);
     mustNotBeOwn(domain, own);
@@ -118,17 +119,6 @@ export class DomainService {
     return answersDns && isWildcardDomain(claim.domain)
       ? [...records, delegationRecord(claim.domain, own.host)]
       : records;
-  }
-
-  /**
-   * Makes sure that a tunnel of the account may use a domain.
-   *
-   * @throws ApiError 404 for a domain that the account has not claimed; 409 for an unverified one; 503
-   */
-  async mustBeVerified(account: AccountRecord, domain: string): Promise<void> {
-    const claim = (await this.list(account)).find((one) => one.domain === domain);
-    if (claim === undefined) throw new ApiError(API_ERRORS.domainNotFound);
-    if (claim.verifiedAt === null) throw new ApiError(API_ERRORS.domainNotVerified);
   }
 
   /**

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
+import { ALONE } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   HostResolver,
@@ -28,9 +29,7 @@ const tunnels = {
   },
   coordination: {
     byLabel: (label: string) => (label === 'abc' || label === 'x--abc' ? tunnel : undefined),
-    find: undefined,
-    findByLabel: undefined,
-    findByDomain: undefined,
+    ...ALONE,
   },
   verified: {
     domainsOf: (host: string) => (host.endsWith('shop.example') ? [host] : []),
@@ -203,7 +202,7 @@ describe('route at a host with several domains', () => {
     const context = {
       hosts: routeHosts,
       registry: { ...registry, byDomain },
-      coordination: isShared ? { ...coordination, findByDomain } : coordination,
+      coordination: isShared ? { ...coordination, isAlone: false, findByDomain } : coordination,
       verified: { ...verified, domainsOf: () => domains },
       pathForm: true,
     };

@@ -46,7 +46,7 @@ interface RouteContext {
   /** the tunnels that this relay knows */
   readonly registry: Pick<TunnelRegistry, 'bySlug' | 'byDomain'>;
   /** finds those that another relay may have created */
-  readonly coordination: Pick<Coordination, 'byLabel' | 'find' | 'findByLabel' | 'findByDomain'>;
+  readonly coordination: Pick<Coordination, 'isAlone' | 'byLabel' | 'find' | 'findByLabel' | 'findByDomain'>;
   /** the verified domains */
   readonly verified: Pick<VerifiedDomains, 'domainsOf' | 'ownerOf'>;
   /** whether `/t/{slug}` names a tunnel */
@@ -88,16 +88,14 @@ function domainRoute(host: string, head: RequestHead, target: string, context: R
     const isShown = PATH_FORM.test(target) || PAGE.test(target);
     return isShown ? refuse('misdirected') : ownRoute(head, target, context);
   }
-  const { findByDomain } = context.coordination;
-  const known = (findByDomain === undefined ? domains : [first]).map((domain) =>
-    tunnelAtDomain(domain, context),
-  );
+  const { coordination } = context;
+  const known = (coordination.isAlone ? domains : [first]).map((domain) => tunnelAtDomain(domain, context));
   const tunnel = known.find((found) => found !== undefined);
   if (tunnel !== undefined) return toTunnel(tunnel, '', target);
-  if (findByDomain === undefined) return refuse('domain-offline');
+  if (coordination.isAlone) return refuse('domain-offline');
   const find = async (): Promise<LiveTunnel | undefined> => {
     for (const domain of domains) {
-      const found = tunnelAtDomain(domain, context) ?? (await findByDomain(domain));
+      const found = tunnelAtDomain(domain, context) ?? (await coordination.findByDomain(domain));
       if (found !== undefined) return found;
     }
     return undefined;
@@ -160,23 +158,22 @@ function tunnelAtLabel(
   coordination: RouteContext['coordination'],
 ): LiveTunnel | TunnelLookup | undefined {
   const tunnel = coordination.byLabel(label);
-  const { findByLabel } = coordination;
-  return tunnel !== undefined || findByLabel === undefined
+  return tunnel !== undefined || coordination.isAlone
     ? tunnel
-    : new TunnelLookup(() => findByLabel(label));
+    : new TunnelLookup(() => coordination.findByLabel(label));
 }
 
 /** @param account the account subdomain of the requested host; `undefined` in the path form */
 function tunnelOf(
   slug: string,
   account: string | undefined,
-  { registry, coordination: { find } }: RouteContext,
+  { registry, coordination }: RouteContext,
 ): LiveTunnel | TunnelLookup | undefined {
   const belongs = (tunnel: LiveTunnel | undefined) =>
     account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;
   const tunnel = registry.bySlug(slug);
-  if (tunnel !== undefined || find === undefined) return belongs(tunnel);
-  return new TunnelLookup(async () => belongs(await find(slug)));
+  if (tunnel !== undefined || coordination.isAlone) return belongs(tunnel);
+  return new TunnelLookup(async () => belongs(await coordination.find(slug)));
 }
 
 /** What the Host header names; `undefined` if it is missing (which HTTP/1.0 permits), repeated or malformed. */

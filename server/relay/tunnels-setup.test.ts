@@ -9,9 +9,8 @@ const elsewhere = { slug: 'elsewhere', account: owner } as LiveTunnel;
 describe('Names', () => {
   const names = new Names({
     own: { host: 'relay.example', tunnelDomain: 'tunnels.example', serviceDomain: 'service.example' },
-    registry: { bySlug: (slug) => (slug === 'web' ? tunnel : undefined) },
     coordination: {
-      find: (slug) => Promise.resolve(slug === 'elsewhere' ? elsewhere : undefined),
+      find: (slug) => Promise.resolve({ web: tunnel, elsewhere }[slug]),
       byLabel: (label) => (label === 'web' || label === 'x--web' ? tunnel : undefined),
       findByLabel: (label) => Promise.resolve(label.endsWith('elsewhere') ? elsewhere : undefined),
     },

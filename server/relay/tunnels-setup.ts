@@ -129,8 +129,7 @@ export async function openDomains(config: Config, { store, tunnels, peering, log
   const { lookup } = dns;
   const verified = new VerifiedDomains(store, clock);
   await verified.start();
-  const { registry, service } = tunnels;
-  const { coordination } = service;
+  const { coordination } = tunnels.service;
   const { tellPeers } = peering;
   const held = new HeldDomains({ store, clock, verified, coordination, tellPeers, nameHold });
   const watch = new DomainWatch({ store, clock, log, lookup, host, held });
@@ -150,7 +149,7 @@ export async function openDomains(config: Config, { store, tunnels, peering, log
     verified,
     held,
     /** decides which hosts this relay serves */
-    names: new Names({ own, registry, coordination, verified }),
+    names: new Names({ own, coordination, verified }),
     pause,
     /** Undoes `pause`. */
     resume(): void {
@@ -166,7 +165,6 @@ export async function openDomains(config: Config, { store, tunnels, peering, log
 
 interface NamesDeps {
   readonly own: OwnNames;
-  readonly registry: Pick<TunnelRegistry, 'bySlug'>;
   readonly coordination: Pick<Coordination, 'find' | 'byLabel' | 'findByLabel'>;
   readonly verified: Pick<VerifiedDomains, 'ownerOf' | 'domainsOf'>;
 }
@@ -214,7 +212,7 @@ export class Names {
    * @throws StoreError if another relay may have the tunnel, and the store fails
    */
   async holderOf(host: string): Promise<Holder | undefined> {
-    const { own, registry, coordination, verified } = this.#deps;
+    const { own, coordination, verified } = this.#deps;
     const subject = host.toLowerCase();
     const target = this.#resolve(host);
     if (target.kind === 'own') return subject === own.host ? { account: 'relay', subject } : undefined;
@@ -226,14 +224,14 @@ export class Names {
     }
     const { slug, account: label } = target;
     if (label === undefined) {
-      const tunnel = coordination.byLabel(slug) ?? (await coordination.findByLabel?.(slug));
+      const tunnel = coordination.byLabel(slug) ?? (await coordination.findByLabel(slug));
       if (tunnel === undefined) return undefined;
       return {
         account: tunnel.account.id,
         subject: tunnel.slug === slug ? subject : `*.${own.tunnelDomain}`,
       };
     }
-    const tunnel = registry.bySlug(slug) ?? (await coordination.find?.(slug));
+    const tunnel = await coordination.find(slug);
     return tunnel?.account.subdomain === label ? { account: tunnel.account.id, subject } : undefined;
   }
 

@@ -3,7 +3,7 @@ import {
   aKeyRecord,
   anAccount,
   aTunnel,
-  nameHolder,
+  nameHolders,
   ofEach,
   ofTunnels,
   useStore,
@@ -109,7 +109,7 @@ describe('administration of the store', () => {
     assert.deepEqual(await store.listAccounts(), [older]);
     assert.deepEqual(await store.findEndedKeys(['a', 'b'], 0), [{ id: 'a', end: 'removed' }]);
     assert.deepEqual(await ofTunnels(store, 'id'), [foreign.id]);
-    assert.equal(await nameHolder(store, 'held', 0), undefined);
+    assert.deepEqual(await nameHolders(store, [['held', 0]]), [undefined]);
     assert.equal(await store.removeAccount('acme', 0), undefined);
   });
 
@@ -118,8 +118,7 @@ describe('administration of the store', () => {
 
     it('are reserved until their time is over, and forgotten afterwards', async () => {
       await store.releaseTunnels([released, { ...released, slug: 'free', heldUntil: 50 }], 50);
-      const holders = async (...asked: [slug: string, now: number][]) =>
-        await Promise.all(asked.map(([slug, now]) => nameHolder(store, slug, now)));
+      const holders = (...asked: [slug: string, now: number][]) => nameHolders(store, asked);
       assert.deepEqual(await holders(['web', 99], ['web', 100], ['free', 50]), [
         acme.id,
         undefined,
@@ -132,8 +131,8 @@ describe('administration of the store', () => {
     it('are reserved for the account that used them last', async () => {
       await store.releaseTunnels([released], 0);
       await store.releaseTunnels([{ ...released, accountId: older.id, heldUntil: 90 }], 0);
-      assert.equal(await nameHolder(store, 'web', 89), older.id);
-      assert.equal(await nameHolder(store, 'web', 90), undefined);
+      assert.deepEqual(await nameHolders(store, [['web', 89]]), [older.id]);
+      assert.deepEqual(await nameHolders(store, [['web', 90]]), [undefined]);
     });
   });
 });

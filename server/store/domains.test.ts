@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aDomain, anAccount, aTunnel, nameHolder, ofEach, useStore } from '../testing/fixtures.ts';
+import { aDomain, anAccount, aTunnel, nameHolders, ofEach, useStore } from '../testing/fixtures.ts';
 import type { DomainRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
 
@@ -55,7 +55,7 @@ describe('domains in the store', () => {
       { domain: 'a.test', accountId: bob.id },
     ]);
     assert.equal(await store.findTunnel(tunnel.id), undefined);
-    assert.equal(await nameHolder(store, 'web', 2999), ann.id);
+    assert.deepEqual(await nameHolders(store, [['web', 2999]]), [ann.id]);
   });
 
   it('are read in batches', async () => {
@@ -68,8 +68,9 @@ describe('domains in the store', () => {
   it('are used only by tunnels of their account, one at a time, and only once they are verified', async () => {
     const insert = (accountId: string, fields = {}) =>
       refusal(store.insertTunnel(aTunnel(accountId, { domain: 'a.test', ...fields })));
-    await claim(ann.id, 'a.test');
     assert.equal(await insert(ann.id), 'claim');
+    await claim(ann.id, 'a.test');
+    assert.equal(await insert(ann.id), 'verification');
     await verified(ann.id, 'a.test');
     assert.equal(await insert(bob.id), 'claim');
     const tunnel = aTunnel(ann.id, { domain: 'a.test', slug: 'web' });

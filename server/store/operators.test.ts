@@ -9,7 +9,7 @@ import {
   aTunnel,
   hasNoRoom,
   isTaken,
-  nameHolder,
+  nameHolders,
   useStore,
 } from '../testing/fixtures.ts';
 import { AUDIT_ACTS_PER_DAY, AUDIT_KEPT_MS } from './queries/audit-queries.ts';
@@ -81,7 +81,7 @@ describe('the store for operators', () => {
       const closed = { id: tunnel.id, slug: 'web', accountId: acme.id, heldUntil: 2000 };
       assert.equal(await store.orderClose(closed, 1000), true);
       assert.equal(await store.orderClose(closed, 1000), false);
-      assert.equal(await nameHolder(store, 'web', 1500), acme.id);
+      assert.deepEqual(await nameHolders(store, [['web', 1500]]), [acme.id]);
       assert.deepEqual((await store.tunnelOrders()).closed, [tunnel.id]);
     });
 
@@ -303,7 +303,7 @@ describe('the store for operators', () => {
       assert.deepEqual(await takers(3000), ['slug', 'slug']);
       await store.setSuspension('acme', null, 5000);
       assert.deepEqual(await store.suspendedNames(), []);
-      assert.equal(await nameHolder(store, 'web', 4999), acme.id);
+      assert.deepEqual(await nameHolders(store, [['web', 4999]]), [acme.id]);
       assert.deepEqual(await takers(3000), [undefined, 'slug']);
     });
 

@@ -1,5 +1,5 @@
 /** Creates the tables, and reads their rows. */
-import { type Kysely, sql } from 'kysely';
+import { type AliasedExpression, type Kysely, sql } from 'kysely';
 import type { Column } from './columns.ts';
 import { type Database, TABLES } from './records.ts';
 
@@ -54,25 +54,53 @@ const DECODERS = new Map(
   ),
 );
 
+/** A column of the result of a query. */
+interface Selected {
+  readonly column: string;
+  /** of the field */
+  readonly name: string;
+  readonly decode: Column<unknown>['decode'];
+}
+
 /**
  * The rows of a query as the program has them: see {@link stored}. A column with a dot belongs to a record within its row,
- * such as `account.id` of a join. What has to be decoded is known by its column's name, so it is selected under that.
+ * see {@link recordIn}. What has to be decoded is known by its column's name, so it is selected under that.
  */
 export function decoded<Row>(rows: readonly object[]): Row[] {
-  const columns = Object.keys(rows[0] ?? {}).map((column) => {
-    const [name = '', inner] = column.split('.');
-    return { column, name, inner, decode: DECODERS.get(inner ?? name) };
-  });
+  const own: Selected[] = [];
+  const within = new Map<string, Selected[]>();
+  for (const column of Object.keys(rows[0] ?? {})) {
+    const [outer = '', name = outer] = column.split('.');
+    const selected = { column, name, decode: DECODERS.get(name) };
+    if (column === name) own.push(selected);
+    else within.set(outer, [...(within.get(outer) ?? []), selected]);
+  }
   return (rows as readonly Record<string, unknown>[]).map((row) => {
-    const record: Record<string, unknown> = {};
-    for (const { column, name, inner, decode } of columns) {
-      const given = row[column];
-      const value = given === null ? null : decode === undefined ? given : decode(given as never);
-      if (inner === undefined) record[name] = value;
-      else Object.assign((record[name] ??= {}), { [inner]: value });
-    }
+    const record = recordOf(row, own);
+    for (const [name, columns] of within) record[name] = recordOf(row, columns);
     return record as Row;
   });
+}
+
+function recordOf(
+  row: Readonly<Record<string, unknown>>,
+  columns: readonly Selected[],
+): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  for (const { column, name, decode } of columns) {
+    const value = row[column];
+    record[name] = decode === undefined || value === null ? value : decode(value as never);
+  }
+  return record;
+}
+
+/** The columns of a table in a join, which {@link decoded} makes a record of this name in the row. */
+export function recordIn<Table extends keyof Database, Name extends string>(
+  table: Table,
+  name: Name,
+): readonly AliasedExpression<Database[Table], Name>[] {
+  const columns = Object.keys(TABLES[table]).map((column) => `${table}.${column} as ${name}.${column}`);
+  return columns as unknown as AliasedExpression<Database[Table], Name>[];
 }
 
 /* The tables are created as a whole, or not at all. */

@@ -37,12 +37,12 @@ export class FullError extends Error {
   }
 }
 
-/** Another record has this value already. */
+/** Another record has this value already, or there is no such claim to a domain, or verification of it. */
 export class ConflictError extends Error {
-  readonly field: 'name' | 'subdomain' | 'key' | 'slug' | 'domain' | 'claim';
+  readonly field: 'name' | 'subdomain' | 'key' | 'slug' | 'domain' | 'claim' | 'verification';
 
   constructor(field: ConflictError['field']) {
-    super(`${field} is taken`);
+    super(`the ${field} is taken or missing`);
     this.name = 'ConflictError';
     this.field = field;
   }

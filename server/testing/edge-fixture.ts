@@ -55,12 +55,16 @@ export class FakeStream implements ByteStream {
   }
 }
 
+const nothing = () => Promise.resolve(undefined);
+/** The tunnels of a relay that knows all of them, so that none has to be looked up. */
+export const ALONE = { isAlone: true, find: nothing, findByLabel: nothing, findByDomain: nothing };
+
 /** Where an edge looks for tunnels, with one at the slug `abc` and no domains. */
 export function onlyTunnel(tunnel: LiveTunnel): Pick<EdgeContext, 'registry' | 'coordination' | 'verified'> {
   const find = (slug: string): LiveTunnel | undefined => (slug === 'abc' ? tunnel : undefined);
   return {
     registry: { bySlug: find, byDomain: () => undefined },
-    coordination: { byLabel: find, find: undefined, findByLabel: undefined, findByDomain: undefined },
+    coordination: { ...ALONE, byLabel: find },
     verified: { domainsOf: () => [], ownerOf: () => undefined },
   };
 }

@@ -384,8 +384,18 @@ export function ofEach<Row, Name extends keyof Row>(rows: readonly Row[], name: 
   return rows.map((row) => row[name]);
 }
 
-/** The id of the account that alone may have a slug at a time; `undefined` if anybody may. */
-export async function nameHolder(store: Store, slug: string, now: number): Promise<string | undefined> {
+/** For each slug and time, the id of the account that alone may have it; `undefined` if anybody may. */
+export async function nameHolders(
+  store: Store,
+  asked: readonly (readonly [slug: string, now: number])[],
+): Promise<(string | undefined)[]> {
+  const holders: (string | undefined)[] = [];
+  for (const [slug, now] of asked) holders.push(await nameHolder(store, slug, now));
+  return holders;
+}
+
+/** Lets a stranger and then every account try to have it: not to be called twice at the same time. */
+async function nameHolder(store: Store, slug: string, now: number): Promise<string | undefined> {
   const stranger = anAccount();
   const known = await store.listAccounts();
   await store.insertAccounts([stranger]);

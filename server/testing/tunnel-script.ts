@@ -154,12 +154,12 @@ export class TunnelWorld {
         (registry.byId(id) ?? assert.fail(`no tunnel ${name}`)).countIn(first ?? 1);
         break;
       case 'find': {
-        const tunnel = await service.coordination.find?.(name);
+        const tunnel = await service.coordination.find(name);
         return () => (tunnel === undefined ? 'none' : this.#left(tunnel));
       }
       case 'at': {
         const known = service.coordination.byLabel(name);
-        const found = known ?? (await service.coordination.findByLabel?.(name));
+        const found = known ?? (await service.coordination.findByLabel(name));
         return () => `${found?.slug ?? 'none'}${known === undefined ? ' asked' : ''}`;
       }
       case 'known': {

@@ -1,20 +1,41 @@
 /**
- * What differs between the tunnels of a standalone relay, which knows all of them, and those of a relay that shares its
- * database with others (shared-tunnels.ts).
+ * Tunnels of a relay, kept consistent with the changes that all relays on the database make
+ * (docs/decisions/0009-cluster.md). A standalone relay knows all of them, and nobody has news for it.
  */
+import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
+import { looksLikeId } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { Extension } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
-import type { AccountRecord, AuditRecord, OwnedTunnel } from '../store/records.ts';
+import { type AccountRecord, type AuditRecord, batches, type OwnedTunnel } from '../store/records.ts';
+import { orUnavailable, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { type EndReason, Lifecycle, type LifecycleDeps, type TunnelNews } from './lifecycle.ts';
+import {
+  type EndReason,
+  Lifecycle,
+  type LifecycleDeps,
+  type TellPeers,
+  type TunnelNews,
+} from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
+import { NameLookup } from './name-lookup.ts';
 import type { TunnelRegistry } from './registry.ts';
+import { FOLLOW_BATCH, OverdueSweep, SharedExpiry } from './shared-expiry.ts';
 import type { StoreSync } from './store-sync.ts';
 
 /** @limit Number of tunnels that one query reads when a relay starts. */
 export const LOAD_BATCH = 500;
+
+/**
+ * @limit ms between two queries while all tunnels are compared with the database: 10,000 tunnels a second, a tenth of
+ * one connection.
+ */
+export const REVIEW_PAUSE_MS = 50;
+/** @limit Delay before a relay compares its tunnels with the database again after the database has failed. */
+export const REVIEW_RETRY_MS = 1000;
+/** @limit How long a relay remembers a tunnel that has ended: longer than any query may take. */
+export const RECENT_MS = 30_000;
 
 export interface CoordinationDeps {
   readonly store: Store;
@@ -38,156 +59,403 @@ export interface WantedExtension extends Pick<Extension, 'by' | 'reach'> {
   readonly max: number;
 }
 
-export interface Coordination {
+export class Coordination {
   readonly lifecycle: Lifecycle;
+  /** Whether no other relay shares the database, so that there are no tunnels but those that this one knows. */
+  readonly isAlone: boolean;
+  /** Notifies other relays of a change to a tunnel here. */
+  readonly tell: TellPeers;
+  readonly #store: Store;
+  readonly #registry: TunnelRegistry;
+  readonly #sync: StoreSync;
+  readonly #clock: Clock;
+  readonly #recentlyEnded: RecentIds;
+  readonly #recentlyChanged: RecentIds;
+  readonly #lookup: NameLookup;
+  readonly #domainLookup: NameLookup;
+  readonly #review: StoreReview;
+  readonly #sweep: OverdueSweep;
+  readonly #expiry: SharedExpiry;
   /**
-   * Loads the tunnels that are not loaded on demand.
+   * how often {@link ordersFollowed} was called, and until when, in monotonic ms, an answer of the store may be older
+   */
+  readonly #orders = { followed: 0, recentUntil: -Infinity };
+
+  /** @param tell `undefined` for a relay that does not share its database */
+  constructor(deps: CoordinationDeps, tell: TellPeers | undefined) {
+    const { store, registry, sync, clock, nameHold, onEnd } = deps;
+    this.isAlone = tell === undefined;
+    this.tell = tell ?? (() => {});
+    this.#store = store;
+    this.#registry = registry;
+    this.#sync = sync;
+    this.#clock = clock;
+    this.#recentlyEnded = new RecentIds(clock);
+    this.#recentlyChanged = new RecentIds(clock);
+    this.lifecycle = new Lifecycle({
+      ...deps,
+      onTraffic: (tunnel) => {
+        sync.noteTraffic(tunnel);
+        if (!this.isAlone && tunnel.terms.idle) sync.hurryFor(tunnel);
+      },
+      onExpired: (tunnel) =>
+        this.isAlone ? this.lifecycle.endExpired(tunnel) : this.#expiry.expired(tunnel),
+      onEnd: (tunnel, reason) => {
+        this.#recentlyEnded.add(tunnel.id);
+        onEnd(tunnel, reason);
+      },
+    });
+    const compare = (tunnels: readonly LiveTunnel[]) => this.#compare(tunnels);
+    this.#lookup = new NameLookup(store, 'slug', clock);
+    this.#domainLookup = new NameLookup(store, 'domain', clock);
+    this.#review = new StoreReview(clock, () => registry.all(), compare);
+    this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
+    this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
+  }
+
+  /**
+   * A relay that is alone loads the stored tunnels, except those that have expired. Others load them on demand, and clean
+   * up after each other.
    *
    * @throws StoreError
    */
-  start(): Promise<void>;
+  async start(): Promise<void> {
+    if (!this.isAlone) return this.#sweep.start();
+    for await (const owned of storedTunnels(this.#store)) {
+      const { tunnel, account } = owned;
+      if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
+      else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+    }
+    await this.#sync.flush();
+  }
+
   /** After this nothing expires, and the store is not queried. */
-  stop(): void;
+  stop(): void {
+    this.lifecycle.stop();
+    this.#sweep.stop();
+    this.#review.stop();
+    this.#expiry.stop();
+  }
+
   /**
    * Learns what other relays have done to an account's tunnels.
    *
    * @throws ApiError 503
    */
-  followAccount(account: AccountRecord): Promise<void>;
+  async followAccount(account: AccountRecord): Promise<void> {
+    if (this.isAlone) return;
+    const missing = new Set(this.#registry.forAccount(account.id));
+    for (const owned of await orUnavailable(this.#store.findTunnels('accountId', [account.id]))) {
+      const tunnel = this.#meet(owned);
+      if (tunnel !== undefined) missing.delete(tunnel);
+    }
+    for (const tunnel of missing) this.#endMissing(tunnel);
+  }
+
   /**
    * Learns what other relays have done to a tunnel.
    *
    * @throws ApiError 503
    */
-  followTunnel(id: string): Promise<void>;
-  /**
-   * Looks up a tunnel that this relay does not know yet in the store, by its slug; rejects with StoreError.
-   * `undefined` if it knows all tunnels.
-   */
-  readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
-  /** The same by its domain, which must be verified. */
-  readonly findByDomain: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
+  async followTunnel(id: string): Promise<void> {
+    // Whatever a caller may send as an id, the database is only queried for valid ones.
+    if (!this.isAlone && looksLikeId(id)) await this.followStored(id);
+  }
+
+  /** The same, also if it was not another relay: an operator may have closed it. */
+  async followStored(id: string): Promise<void> {
+    const known = this.#registry.byId(id);
+    const owned = await orUnavailable(this.#store.findTunnel(id));
+    if (owned !== undefined) {
+      this.#meet(owned);
+    } else if (known !== undefined && this.lifecycle.isAlive(known)) {
+      this.#endMissing(known);
+      // The relay that closed it may not know that it did, if the store's answer was lost.
+      this.tell({ kind: 'ended', id, reason: 'closed' });
+    }
+  }
+
+  /** A tunnel by its slug, which another relay may have created. @throws StoreError */
+  async find(slug: string): Promise<LiveTunnel | undefined> {
+    const known = this.#registry.bySlug(slug);
+    if (known !== undefined || this.isAlone) return known;
+    const owned = await this.#lookup.find(slug);
+    return owned && this.#meet(owned);
+  }
+
   /**
    * The tunnel at a label below the tunnel domain: its own slug, otherwise a host of a wildcard tunnel. `undefined` also
    * if the store may have one that has precedence.
+   *
+   * A host of a wildcard tunnel may be another tunnel of the same account, which the store is asked for once. After
+   * that, notifications tell of new ones, and the store is asked again while the wildcard tunnel serves.
    */
-  byLabel(label: string): LiveTunnel | undefined;
-  /** Looks it up in the store too. */
-  readonly findByLabel: ((label: string) => Promise<LiveTunnel | undefined>) | undefined;
+  byLabel(label: string): LiveTunnel | undefined {
+    const tunnel = this.#registry.byLabel(label);
+    if (tunnel === undefined || tunnel.slug === label || this.isAlone) return tunnel;
+    const first = moreSpecific(label, tunnel);
+    if (!first.every((name) => this.#lookup.wasMissing(name))) return undefined;
+    for (const name of first) if (!this.#lookup.isMissing(name)) void this.find(name).catch(() => {});
+    return tunnel;
+  }
+
+  /** The same, and asks the store. @throws StoreError */
+  async findByLabel(label: string): Promise<LiveTunnel | undefined> {
+    if (this.isAlone) return this.#registry.byLabel(label);
+    try {
+      // One after the other, so that a label with many hyphens does not occupy more of the queue than any other.
+      for (const name of [label, ...wildcardSlugsOf(label)]) {
+        const tunnel = await this.find(name);
+        if (tunnel !== undefined && (name === label || tunnel.terms.wildcard)) return tunnel;
+      }
+      return undefined;
+    } catch (error) {
+      const known = this.#registry.byLabel(label);
+      if (known === undefined) throw error;
+      return known;
+    }
+  }
+
+  /** A tunnel by its domain, which must be verified. @throws StoreError */
+  async findByDomain(domain: string): Promise<LiveTunnel | undefined> {
+    const owned = this.isAlone ? undefined : await this.#domainLookup.find(domain);
+    return owned && this.#meet(owned);
+  }
+
+  /** Ends tunnels that the store has removed together with their domain, here and on other relays. */
+  displace(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#endElsewhere(id, 'displaced');
+      this.tell({ kind: 'ended', id, reason: 'displaced' });
+    }
+  }
+
   /**
-   * Ends a tunnel that is closed here, first in the store.
+   * Ends a tunnel that is closed here. The store decides who was first: the notification that the tunnel is gone may
+   * arrive before its answer.
    *
    * @param closed the record for the store
    * @param entries for the audit log
    * @returns false if it was already ended, here or on another relay
    * @throws StoreError, FullError
    */
-  close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean>;
+  async close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean> {
+    const isFirst = await this.#store.act('closeTunnel', [closed, this.#clock.now()], entries);
+    this.lifecycle.end(tunnel, 'closed');
+    return isFirst;
+  }
+
   /**
    * Makes the store move an expiry later.
    *
-   * @returns the new one; `undefined` if other relays have ended the tunnel, extended it too far, or given it to a key
-   *   out of reach
+   * @returns the new one; `undefined` if it would be too far, or the tunnel was ended or given to a key out of reach
    * @throws StoreError, FullError
    */
-  storeExtension(
+  async storeExtension(
     tunnel: LiveTunnel,
-    wanted: WantedExtension,
+    { by, max, reach }: WantedExtension,
     entries: readonly AuditRecord[],
-  ): Promise<number | undefined>;
+  ): Promise<number | undefined> {
+    const extension = { by, from: tunnel.expiresAt, latest: tunnel.expiryAfter(max), reach };
+    return await this.#store.act('extendExpiry', [tunnel.id, extension], entries);
+  }
+
   /**
    * Admin actions on accounts and tunnels have been applied to all live tunnels. Anything read from the store earlier
    * is older than that.
    */
-  ordersFollowed(): void;
-  /** Ends tunnels that the store has removed together with their domain, here and on other relays. */
-  displace(ids: readonly string[]): void;
-  /** Notifies other relays of a change to a tunnel here. */
-  tell(news: TunnelNews): void;
+  ordersFollowed(): void {
+    this.#orders.followed += 1;
+    this.#orders.recentUntil = this.#clock.monotonic() + RECENT_MS;
+  }
+
   /** Another relay has changed a tunnel. */
-  hear(news: TunnelNews): void;
-  /** Catches up, in the background, on notifications that may have been missed. */
-  review(): void;
-}
-
-export class StandaloneTunnels implements Coordination {
-  readonly lifecycle: Lifecycle;
-  readonly find = undefined;
-  readonly findByDomain = undefined;
-  readonly findByLabel = undefined;
-  readonly #registry: TunnelRegistry;
-  readonly #store: Store;
-  readonly #sync: StoreSync;
-  readonly #clock: Clock;
-
-  constructor(deps: CoordinationDeps) {
-    this.#registry = deps.registry;
-    this.#store = deps.store;
-    this.#sync = deps.sync;
-    this.#clock = deps.clock;
-    this.lifecycle = new Lifecycle({
-      ...deps,
-      onTraffic: deps.sync.noteTraffic,
-      onExpired: (tunnel) => this.lifecycle.endExpired(tunnel),
-    });
-  }
-
-  /** Revives the stored tunnels, except those that have expired. */
-  async start(): Promise<void> {
-    for await (const owned of storedTunnels(this.#store)) this.#restore(owned);
-    await this.#sync.flush();
-  }
-
-  stop(): void {
-    this.lifecycle.stop();
-  }
-
-  byLabel(label: string): LiveTunnel | undefined {
-    return this.#registry.byLabel(label);
-  }
-
-  followAccount(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  followTunnel(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  async close(tunnel: LiveTunnel, closed: ReleasedTunnel, entries: readonly AuditRecord[]): Promise<boolean> {
-    await this.#store.act('closeTunnel', [closed, this.#clock.now()], entries);
-    return this.lifecycle.end(tunnel, 'closed');
-  }
-
-  async storeExtension(
-    tunnel: LiveTunnel,
-    { by }: WantedExtension,
-    entries: readonly AuditRecord[],
-  ): Promise<number> {
-    const expiresAt = tunnel.expiresAt + by;
-    await this.#store.act('raiseExpiry', [tunnel.id, expiresAt], entries);
-    return expiresAt;
-  }
-
-  displace(ids: readonly string[]): void {
-    for (const id of ids) {
-      const tunnel = this.#registry.byId(id);
-      if (tunnel !== undefined) this.lifecycle.end(tunnel, 'displaced');
+  hear(news: TunnelNews): void {
+    switch (news.kind) {
+      case 'created':
+        this.#lookup.forget(news.slug);
+        return this.#domainLookup.forget(news.domain);
+      case 'extended':
+        return this.#registry.byId(news.id)?.prolong(news.expiresAt);
+      case 'access':
+        this.#recentlyChanged.add(news.id);
+        return this.#followAccess(news.id);
+      case 'ended':
+        return this.#endElsewhere(news.id, news.reason);
     }
   }
 
-  ordersFollowed(): void {}
+  /** Catches up, in the background, on notifications that may have been missed: updates every tunnel from the store. */
+  review(): void {
+    this.#lookup.clear();
+    this.#domainLookup.clear();
+    this.#review.request();
+  }
 
-  tell(): void {}
+  /** Loads a stored tunnel. An expired one is not revived; one that is live here ends by its own timer. */
+  #meet(owned: OwnedTunnel): LiveTunnel | undefined {
+    const { id, expiresAt } = owned.tunnel;
+    const known = this.#registry.byId(id);
+    if (known !== undefined) {
+      this.lifecycle.follow(known, owned.tunnel);
+      return known;
+    }
+    const isOver = expiresAt <= this.#clock.now() || this.#recentlyEnded.has(id);
+    if (isOver) return undefined;
+    const tunnel = this.lifecycle.begin(owned);
+    // The answer of the store may be older than the admin actions.
+    const isOld = this.#clock.monotonic() < this.#orders.recentUntil;
+    if (isOld || this.#recentlyChanged.has(id)) this.#followAccess(id);
+    return tunnel;
+  }
 
-  hear(): void {}
+  /** Another relay has ended a tunnel that this relay may not know. */
+  #endElsewhere(id: string, reason: EndReason): void {
+    this.#recentlyEnded.add(id);
+    const tunnel = this.#registry.byId(id);
+    if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
+  }
 
-  review(): void {}
+  /**
+   * Another relay has changed the access policy of a tunnel, or a client has taken it over there; this relay may not
+   * know the tunnel.
+   */
+  #followAccess(id: string): void {
+    const tunnel = this.#registry.byId(id);
+    // If the store fails, the next review queries it again.
+    if (tunnel !== undefined) this.#compare([tunnel]).catch(() => this.#review.request());
+  }
 
-  #restore(owned: OwnedTunnel): void {
-    const { tunnel, account } = owned;
-    if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
-    else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+  /** The store no longer has the tunnel. */
+  #endMissing(tunnel: LiveTunnel): void {
+    this.lifecycle.end(tunnel, this.lifecycle.isOver(tunnel) ? 'expired' : 'closed');
+  }
+
+  /** @throws StoreError */
+  async #compare(tunnels: readonly LiveTunnel[]): Promise<void> {
+    const { followed } = this.#orders;
+    const stored = new Map<string, OwnedTunnel>();
+    for (const owned of await this.#store.findTunnels(
+      'id',
+      tunnels.map(({ id }) => id),
+    ))
+      stored.set(owned.tunnel.id, owned);
+    const isOld = followed !== this.#orders.followed;
+    for (const tunnel of tunnels) {
+      const owned = stored.get(tunnel.id);
+      if (owned === undefined) {
+        this.#endMissing(tunnel);
+        continue;
+      }
+      this.lifecycle.follow(tunnel, owned.tunnel);
+      if (!isOld) this.lifecycle.followSuspension(tunnel, owned);
+    }
+    // Admin actions are rare, so this terminates.
+    if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
+  }
+}
+
+/** The slugs that have precedence over that of a wildcard tunnel at a label. */
+function moreSpecific(label: string, { slug }: LiveTunnel): string[] {
+  return [label, ...wildcardSlugsOf(label).filter((name) => name.length > slug.length)];
+}
+
+/* Tunnels that have just changed: an answer that the store gave before must not restore the previous state. */
+
+export class RecentIds {
+  readonly #clock: Clock;
+  /** by id, until when they are remembered, monotonic ms; oldest first */
+  readonly #until = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  add(id: string): void {
+    const now = this.#clock.monotonic();
+    for (const [oldest, until] of this.#until) {
+      if (now < until) break;
+      this.#until.delete(oldest);
+    }
+    this.#until.delete(id);
+    this.#until.set(id, now + RECENT_MS);
+  }
+
+  has(id: string): boolean {
+    return this.#clock.monotonic() < (this.#until.get(id) ?? -Infinity);
+  }
+}
+
+/*
+ * Compares the tunnels of this relay with the store, in the background: in batches with pauses between them, so that a
+ * hundred thousand tunnels become neither one huge query nor a storm of queries.
+ */
+
+export class StoreReview {
+  readonly #clock: Clock;
+  readonly #all: () => Iterable<LiveTunnel>;
+  readonly #compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
+  #wanted = false;
+  #running = false;
+  #stopped = false;
+
+  /**
+   * @param all all live tunnels
+   * @param compare updates some of them from the store; rejects with StoreError
+   */
+  constructor(
+    clock: Clock,
+    all: () => Iterable<LiveTunnel>,
+    compare: (tunnels: readonly LiveTunnel[]) => Promise<void>,
+  ) {
+    this.#clock = clock;
+    this.#all = all;
+    this.#compare = compare;
+  }
+
+  /** All changes up to now will be noticed: by a review that starts now, or after the current one. */
+  request(): void {
+    this.#wanted = true;
+    if (!this.#running) void this.#run();
+  }
+
+  /** Stops for good. The current batch is the last. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    while (this.#wanted && !this.#stopped) {
+      this.#wanted = false;
+      if (await this.#review()) continue;
+      this.#wanted = true;
+      await this.#pause(REVIEW_RETRY_MS);
+    }
+    this.#running = false;
+  }
+
+  /** @returns false if the store failed */
+  async #review(): Promise<boolean> {
+    try {
+      let pause = 0;
+      for (const batch of batches([...this.#all()], FOLLOW_BATCH)) {
+        if (pause > 0) await this.#pause(pause);
+        if (this.#stopped) break;
+        pause = REVIEW_PAUSE_MS;
+        await this.#compare(batch);
+      }
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return false;
+    }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#clock.setTimeout(resolve, ms);
+    });
   }
 }
 

@@ -8,8 +8,6 @@ export class TunnelRegistry {
   readonly #byDomain = new Map<string, LiveTunnel>();
   readonly #byId = new Map<string, LiveTunnel>();
   readonly #byAccount = new Map<string, Set<LiveTunnel>>();
-  /** slugs of tunnels that are being created, with the ids of their accounts */
-  readonly #reserved = new Map<string, string>();
   readonly #reservedNames: ReadonlySet<string>;
 
   /** @param reservedNames slugs that no tunnel may have */
@@ -59,13 +57,6 @@ export class TunnelRegistry {
     return [...(this.#byAccount.get(accountId) ?? [])];
   }
 
-  /** How many tunnels an account has, including those that are being created. */
-  countFor(accountId: string): number {
-    let count = this.#byAccount.get(accountId)?.size ?? 0;
-    for (const owner of this.#reserved.values()) if (owner === accountId) count += 1;
-    return count;
-  }
-
   /** Ids of the accounts with a tunnel. */
   accountIds(): string[] {
     return [...this.#byAccount.keys()];
@@ -84,24 +75,7 @@ export class TunnelRegistry {
     return [...this.#reservedNames].some((name) => wildcardSlugsOf(name).includes(slug));
   }
 
-  /**
-   * Reserves a slug for a tunnel that an account is about to create, until {@link add} or {@link release}.
-   *
-   * @returns false if it is in use or no tunnel may have it
-   */
-  reserve(slug: string, accountId: string): boolean {
-    if (this.isReserved(slug) || this.#bySlug.has(slug) || this.#reserved.has(slug)) return false;
-    this.#reserved.set(slug, accountId);
-    return true;
-  }
-
-  /** Releases a slug whose tunnel was not created. */
-  release(slug: string): void {
-    this.#reserved.delete(slug);
-  }
-
   add(tunnel: LiveTunnel): void {
-    this.#reserved.delete(tunnel.slug);
     this.#bySlug.set(tunnel.slug, tunnel);
     if (tunnel.domain !== null) this.#byDomain.set(tunnel.domain, tunnel);
     this.#byId.set(tunnel.id, tunnel);
@@ -113,8 +87,8 @@ export class TunnelRegistry {
   /** @returns false if the tunnel was already gone */
   remove(tunnel: LiveTunnel): boolean {
     if (!this.#byId.delete(tunnel.id)) return false;
-    this.#bySlug.delete(tunnel.slug);
-    // Another account's tunnel may have the domain by now.
+    // Another tunnel may have them by now.
+    if (this.#bySlug.get(tunnel.slug) === tunnel) this.#bySlug.delete(tunnel.slug);
     if (tunnel.domain !== null && this.#byDomain.get(tunnel.domain) === tunnel)
       this.#byDomain.delete(tunnel.domain);
     const siblings = this.#byAccount.get(tunnel.account.id);

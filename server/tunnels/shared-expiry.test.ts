@@ -6,7 +6,7 @@ import {
   anAccount,
   aStore,
   aTunnel,
-  nameHolder,
+  nameHolders,
   ofTunnels,
   storeAnswers,
   type TestStore,
@@ -65,7 +65,7 @@ describe('OverdueSweep', () => {
       const isStopped = title.startsWith('stops');
       assert.equal(clock.pending, isStopped ? 0 : 1);
       const holder = isStopped ? undefined : account.id;
-      assert.equal(await nameHolder(test.store, 'web', clock.now()), holder);
+      assert.deepEqual(await nameHolders(test.store, [['web', clock.now()]]), [holder]);
     });
 
   it('removes 500 at a time until none is left', async () => {

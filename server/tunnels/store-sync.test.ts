@@ -15,8 +15,7 @@ import {
 import { FakeClock } from '../testing/fake-clock.ts';
 import { LiveTunnel, TOKEN_USE_MS } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
-import { SharedTunnels } from './shared-tunnels.ts';
-import { StandaloneTunnels } from './coordination.ts';
+import { Coordination } from './coordination.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS, StoreSync } from './store-sync.ts';
 
 describe('StoreSync', () => {
@@ -107,9 +106,7 @@ describe('StoreSync', () => {
       sync.start();
       const deps = { store: test.store, sync, clock, nameHold: 0, log() {}, onAccess() {}, onEnd() {} };
       const registry = new TunnelRegistry(new Set());
-      const { lifecycle } = shared
-        ? new SharedTunnels({ ...deps, registry }, () => {})
-        : new StandaloneTunnels({ ...deps, registry });
+      const { lifecycle } = new Coordination({ ...deps, registry }, shared ? () => {} : undefined);
       const record = aTunnel(account.id, { idle, expiresAt: clock.now() + left });
       await test.store.insertTunnel(record);
       lifecycle.begin({ tunnel: record, account }).countRequest();

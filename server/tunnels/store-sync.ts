@@ -39,7 +39,7 @@ export class StoreSync {
   readonly #log: Log;
   /** tunnels with traffic that is not stored yet */
   readonly #busy = new Set<LiveTunnel>();
-  /** by slug, ended tunnels that are still in the store; a slug can be in it only once, see `clear` */
+  /** by id, ended tunnels that are still in the store */
   readonly #gone = new Map<string, ReleasedTunnel>();
   #timer: Timer | undefined;
   /** whether other relays have to know soon */
@@ -71,7 +71,7 @@ export class StoreSync {
 
   /** The tunnel has ended, and its record, if there is one, must be removed. */
   noteGone(tunnel: ReleasedTunnel): void {
-    this.#gone.set(tunnel.slug, tunnel);
+    this.#gone.set(tunnel.id, tunnel);
   }
 
   /** The tunnel has ended, and its record is already removed. */
@@ -85,8 +85,8 @@ export class StoreSync {
    * @throws StoreError
    */
   async clear(slug: string): Promise<void> {
-    const tunnel = this.#gone.get(slug);
-    if (tunnel !== undefined) await this.#remove([tunnel]);
+    const gone = [...this.#gone.values()].filter((tunnel) => tunnel.slug === slug);
+    if (gone.length > 0) await this.#remove(gone);
   }
 
   /** Starts to flush, every {@link FLUSH_INTERVAL_MS} or sooner. */
@@ -133,9 +133,7 @@ export class StoreSync {
 
   async #remove(batch: readonly ReleasedTunnel[]): Promise<void> {
     await this.#store.releaseTunnels(batch, this.#clock.now());
-    for (const tunnel of batch) {
-      if (this.#gone.get(tunnel.slug) === tunnel) this.#gone.delete(tunnel.slug);
-    }
+    for (const tunnel of batch) if (this.#gone.get(tunnel.id) === tunnel) this.#gone.delete(tunnel.id);
     await yieldToOthers();
   }
 

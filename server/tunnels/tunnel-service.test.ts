@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { NAME_PATTERN } from '../../shared/value-rules.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { TunnelRecord } from '../store/records.ts';
-import { StoreError, UnansweredError } from '../store/store-errors.ts';
+import { ConflictError, StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { anAccess, aTunnel, aTunnelService, aWish, CALLER, ofTunnels } from '../testing/fixtures.ts';
 import { type Side, TunnelWorld } from '../testing/tunnel-script.ts';
-import type { LiveTunnel } from './live-tunnel.ts';
 import { randomSlug, SLUG_ATTEMPTS, SLUG_BITS, type TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
@@ -44,6 +43,8 @@ const SCRIPTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'loses none of several simultaneous extensions': `create web: 3600 left;
       extend web 1 & extend web 2 & extend web 3: 3606 left, 3606 left, 3606 left`,
     'goes no further than now plus the maximum': `create web: 3600 left;
+      extend web 601201: 400 ttl must be at most 168h0m0s; extend web 601200: 604800 left`,
+    'counts traffic that is not stored yet': `create web idle: 3600 left; +1800; traffic web;
       extend web 601201: 400 ttl must be at most 168h0m0s; extend web 601200: 604800 left`,
     'continues after one that failed': `create web: 3600 left;
       extend web 604800 & extend web 60: 3660 left, 400 ttl must be at most 168h0m0s`,
@@ -154,13 +155,17 @@ describe('TunnelService', () => {
     });
 
     it('gives up if every slug it draws is taken', async () => {
-      let draws = 0;
-      side.registry.reserve = () => {
-        draws += 1;
-        return false;
+      const draws: string[] = [];
+      const insertTunnel = ({ slug }: TunnelRecord) => {
+        draws.push(slug);
+        return Promise.reject(new ConflictError('slug'));
       };
-      await assert.rejects(service.create(world.account, aWish()), { status: 409 });
-      assert.equal(draws, SLUG_ATTEMPTS);
+      const store = { ...world.test.store, insertTunnel };
+      const unlucky = aTunnelService({ store, clock: world.clock });
+      await assert.rejects(unlucky.create(world.account, aWish()), { status: 409 });
+      assert.equal(new Set(draws).size, SLUG_ATTEMPTS);
+      await assert.rejects(unlucky.create(world.account, aWish({ name: 'web' })), { status: 409 });
+      assert.deepEqual(draws.slice(SLUG_ATTEMPTS), ['web']);
     });
 
     it('refuses a reserved name', async () => {
@@ -229,20 +234,28 @@ describe('TunnelService', () => {
     assert.equal(service.findExisting(account, want), undefined);
   });
 
-  it('limits the tunnels of a plan, including those that are being created', async () => {
+  it('limits the tunnels of a plan, however many are requested at the same time', async () => {
     const { account, free, clock } = world;
-    const made: Promise<LiveTunnel>[] = [];
-    for (let count = 0; count < FREE_TUNNELS; count += 1) {
-      service.assertCapacity(free);
-      made.push(service.create(free, aWish({ ttl: 3600 - count })));
-    }
-    assert.throws(() => service.assertCapacity(free), { status: 403 });
-    await Promise.all(made);
+    service.assertCapacity(free);
+    const results = await Promise.allSettled(
+      Array.from({ length: FREE_TUNNELS + 5 }, (_, count) =>
+        service.create(free, aWish({ ttl: 3600 - count })),
+      ),
+    );
     const next = new Date(clock.now() + (3600 - FREE_TUNNELS + 1) * 1000).toISOString();
-    assert.throws(() => service.assertCapacity(free), {
+    const refusal = {
       status: 403,
       message: `the Free plan allows ${FREE_TUNNELS} tunnels at a time; close one, or wait until ${next}, when the next one expires`,
-    });
+    };
+    const refused = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
+    assert.equal(refused.length, 5);
+    for (const error of refused)
+      assert.throws(() => {
+        throw error;
+      }, refusal);
+    assert.throws(() => service.assertCapacity(free), refusal);
     service.assertCapacity(account);
     const [last] = service.list(free);
     await service.close(free, last?.id ?? '', CALLER);

@@ -14,13 +14,7 @@ import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NewAccess, Reach, TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type {
-  AccountRecord,
-  AuditRecord,
-  OwnedTunnel,
-  TunnelOrders,
-  TunnelRecord,
-} from '../store/records.ts';
+import type { AccountRecord, AuditRecord, TunnelOrders, TunnelRecord } from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -29,11 +23,10 @@ import {
   UnansweredError,
 } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
-import { type Coordination, StandaloneTunnels } from './coordination.ts';
+import { Coordination } from './coordination.ts';
 import type { EndReason, Lifecycle, LifecycleDeps, TellPeers } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
-import { SharedTunnels } from './shared-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
 /**
@@ -73,10 +66,16 @@ export interface NewTunnel extends Omit<CreateTunnel, 'access'> {
   readonly caller: Caller;
 }
 
+/** A tunnel that is being stored. */
+interface Birth {
+  account: AccountRecord;
+  slug?: string;
+}
+
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
   domain: API_ERRORS.domainInUse,
-  // The domain was verified when the request arrived.
-  claim: API_ERRORS.domainNotVerified,
+  claim: API_ERRORS.domainNotFound,
+  verification: API_ERRORS.domainNotVerified,
 };
 
 export class TunnelService {
@@ -90,8 +89,8 @@ export class TunnelService {
   readonly #nameHold: number;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
-  /** current owners of tunnels that are being stored: their accounts may change during that time */
-  readonly #inserting = new Set<{ account: AccountRecord }>();
+  /** slugs and current owners of tunnels that are being stored: their accounts may change during that time */
+  readonly #inserting = new Set<Birth>();
   /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
@@ -104,9 +103,7 @@ export class TunnelService {
     this.#ttl = ttl;
     this.#nameHold = nameHold;
     this.#sync = new StoreSync(store, clock, log);
-    const deps = { ...given, sync: this.#sync };
-    this.coordination =
-      tellPeers === undefined ? new StandaloneTunnels(deps) : new SharedTunnels(deps, tellPeers);
+    this.coordination = new Coordination({ ...given, sync: this.#sync }, tellPeers);
     this.#lifecycle = this.coordination.lifecycle;
   }
 
@@ -171,49 +168,34 @@ export class TunnelService {
   }
 
   /**
-   * Checks whether the account may have one more tunnel. A {@link create} that starts synchronously afterwards may use
-   * it.
+   * Refuses an account that has no room for another tunnel, cheaply: the request costs no token of the rate limit then,
+   * and no password is hashed. The store decides.
    *
    * @throws ApiError 403 with the limit and when the next tunnel expires
    */
   assertCapacity(account: AccountRecord): void {
-    const { title, maxTunnels } = PLAN_RULES[account.plan];
-    if (maxTunnels === null || this.#registry.countFor(account.id) < maxTunnels) return;
+    const { maxTunnels } = PLAN_RULES[account.plan];
     const ends = this.#registry.forAccount(account.id).map(({ expiresAt }) => expiresAt);
-    const next = new Date(Math.min(...ends, this.#clock.now() + this.#ttl.maxTtl * 1000));
-    throw new ApiError(tooManyTunnels(title, maxTunnels, next.toISOString()));
+    if (maxTunnels !== null && ends.length >= maxTunnels) throw noRoom(account, Math.min(...ends));
   }
 
   /**
    * @param wanted already validated: fields, plan, rate
-   * @throws ApiError 409 if the name is taken, reserved or held for another account, or another tunnel has the domain;
-   *   503
+   * @throws ApiError 403 if the plan is used up; 404 or 409 for a domain that the account does not have; 409 if the name is
+   *   taken, reserved or held for another account, or another tunnel has the domain; 503
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
-    // Before the first await, so that of two requests for one name only one continues.
-    const slug = this.#reserveSlug(account, wanted);
-    const birth = { account };
+    const birth: Birth = { account };
     this.#inserting.add(birth);
     try {
-      await orUnavailable(this.#sync.clear(slug));
-      const record = this.#newRecord(account, wanted, slug);
-      await orUnavailable(this.#insert({ account, tunnel: record }));
-      const tunnel =
-        this.#registry.byId(record.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel: record });
-      this.coordination.tell({ kind: 'created', slug, domain: wanted.domain });
-      this.#log('tunnel created', {
-        ...tunnelFields(tunnel),
-        ttl: tunnel.terms.ttl,
-        idle: tunnel.terms.idle,
-      });
-      return tunnel;
-    } catch (error) {
-      throw error instanceof ConflictError
-        ? new ApiError(CONFLICTS[error.field] ?? API_ERRORS.nameTaken)
-        : error;
+      const tunnel = await orUnavailable(this.#insert(birth, wanted));
+      const live =
+        this.#registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel });
+      this.coordination.tell({ kind: 'created', slug: tunnel.slug, domain: wanted.domain });
+      this.#log('tunnel created', { ...tunnelFields(live), ttl: live.terms.ttl, idle: live.terms.idle });
+      return live;
     } finally {
       this.#inserting.delete(birth);
-      this.#registry.release(slug);
     }
   }
 
@@ -373,7 +355,7 @@ export class TunnelService {
       throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameTaken) : error;
     });
     if (change === undefined || this.#registry.byId(id) === undefined) {
-      await this.coordination.followTunnel(id);
+      await this.coordination.followStored(id);
       return false;
     }
     this.#lifecycle.setTerms(tunnel, terms, change.termsRevision);
@@ -387,9 +369,6 @@ export class TunnelService {
     this.#mustBeAlive(tunnel);
     mustReach(caller, tunnel);
     const entries = this.#entries('team.extend', tunnel, caller);
-    // The remaining time, which does not depend on changes of the wall clock.
-    const left = Math.round(tunnel.deadline - this.#clock.monotonic());
-    if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     const expiresAt = await this.#orRefused(
       this.coordination.storeExtension(
         tunnel,
@@ -397,7 +376,7 @@ export class TunnelService {
         entries,
       ),
     );
-    if (expiresAt === undefined) await this.coordination.followTunnel(tunnel.id);
+    if (expiresAt === undefined) await this.coordination.followStored(tunnel.id);
     this.#mustBeAlive(tunnel);
     mustReach(caller, tunnel);
     if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
@@ -428,36 +407,45 @@ export class TunnelService {
     if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
   }
 
+  /** Stores a new tunnel. A slug is drawn again if it is taken. @throws ApiError; StoreError */
+  async #insert(birth: Birth, wanted: NewTunnel): Promise<TunnelRecord> {
+    const { account } = birth;
+    const { maxTunnels } = PLAN_RULES[account.plan];
+    for (let attempt = 1; ; attempt += 1) {
+      const slug = wanted.name === '' ? randomSlug() : wanted.name;
+      this.#mustBeAllowed(slug, wanted.wildcard);
+      birth.slug = slug;
+      const tunnel = this.#newRecord(account, wanted, slug);
+      try {
+        await this.#sync.clear(slug);
+        await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold: this.#nameHold * 1000 });
+        return tunnel;
+      } catch (error) {
+        if (error instanceof FullError) throw noRoom(account, error.nextEnd);
+        if (error instanceof ConflictError) {
+          if (error.field === 'slug' && wanted.name === '' && attempt < SLUG_ATTEMPTS) continue;
+          throw new ApiError(CONFLICTS[error.field] ?? API_ERRORS.nameTaken);
+        }
+        if (error instanceof StoreError && error.cause instanceof UnansweredError)
+          this.#sync.noteGone({ ...tunnel, heldUntil: 0 });
+        throw error;
+      }
+    }
+  }
+
   /**
-   * @throws ApiError 403 if other relays have used up the account's plan; ConflictError; StoreError with nothing left
-   *   behind
+   * @throws ApiError 409 for a name that no tunnel may have; that a tunnel has here, because its stored end may be earlier
+   *   until its traffic is stored; or that is being stored, because many requests for one name would wait for each other on
+   *   the connections to the database
    */
-  async #insert({ account, tunnel }: OwnedTunnel): Promise<void> {
-    const { title, maxTunnels } = PLAN_RULES[account.plan];
-    try {
-      await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold: this.#nameHold * 1000 });
-    } catch (error) {
-      if (error instanceof FullError && maxTunnels !== null) {
-        throw new ApiError(tooManyTunnels(title, maxTunnels, new Date(error.nextEnd).toISOString()));
-      }
-      if (error instanceof StoreError && error.cause instanceof UnansweredError) {
-        this.#sync.noteGone({ ...tunnel, heldUntil: 0 });
-      }
-      throw error;
-    }
+  #mustBeAllowed(slug: string, wildcard: boolean): void {
+    if (this.#registry.isReserved(slug) || (wildcard && this.#registry.coversReserved(slug)))
+      throw new ApiError(API_ERRORS.nameReserved);
+    const isBeingStored = [...this.#inserting].some((birth) => birth.slug === slug);
+    if (isBeingStored || this.#registry.bySlug(slug) !== undefined) throw new ApiError(API_ERRORS.nameTaken);
   }
 
-  #reserveSlug(account: AccountRecord, { name, wildcard }: NewTunnel): string {
-    const attempts = name === '' ? SLUG_ATTEMPTS : 1;
-    for (let attempt = 0; attempt < attempts; attempt += 1) {
-      const slug = name === '' ? randomSlug() : name;
-      if (wildcard && this.#registry.coversReserved(slug)) throw new ApiError(API_ERRORS.nameReserved);
-      if (this.#registry.reserve(slug, account.id)) return slug;
-    }
-    throw new ApiError(this.#registry.isReserved(name) ? API_ERRORS.nameReserved : API_ERRORS.nameTaken);
-  }
-
-  #newRecord(account: AccountRecord, wanted: NewTunnel, slug: string) {
+  #newRecord(account: AccountRecord, wanted: NewTunnel, slug: string): TunnelRecord {
     const createdAt = this.#clock.now();
     return {
       id: randomUUID(),
@@ -485,6 +473,11 @@ export class TunnelService {
       suspended: null,
     };
   }
+}
+
+function noRoom({ plan }: AccountRecord, nextEnd: number): ApiError {
+  const { title, maxTunnels } = PLAN_RULES[plan];
+  return new ApiError(tooManyTunnels(title, maxTunnels ?? 0, new Date(nextEnd).toISOString()));
 }
 
 function createdWith({

@@ -1,7 +1,6 @@
 /** Queries on accounts, in SQL that every supported database understands. */
-import type { AliasedExpression } from 'kysely';
 import type { Plan } from '../../../shared/tunnel.ts';
-import { type AccountRecord, type Database, TABLES } from '../records.ts';
+import type { AccountRecord, Database } from '../records.ts';
 import { forgetCertificates } from './certificate-queries.ts';
 import {
   bySlug,
@@ -13,12 +12,7 @@ import {
 } from './ending-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
-import { act, actEnding, type Db, read } from './operation.ts';
-
-/** The columns of an account in a join, which become a record in the row: see {@link decoded}. */
-export const ACCOUNT_COLUMNS = Object.keys(TABLES.accounts).map(
-  (name) => `accounts.${name} as account.${name}`,
-) as unknown as readonly AliasedExpression<AccountRecord, 'account'>[];
+import { act, actEnding, type Db, isTaken, read } from './operation.ts';
 
 export const findAccount = read((db, name: string): Promise<AccountRecord | undefined> =>
   db.selectFrom('accounts').selectAll().where('name', '=', name).executeTakeFirst(),
@@ -79,11 +73,9 @@ export const setSubdomain = act(
   async (db, name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined> => {
     const account = await lockAccount(db, 'name', name);
     if (account === undefined || account.subdomain === subdomain) return account;
-    if (subdomain !== null) {
-      const other = db.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
-      if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
-    }
-    const changed = await update(db, name, { subdomain });
+    const changed = await update(db, name, { subdomain }).catch((error: unknown) => {
+      throw isTaken(error) ? new ConflictError('subdomain') : error;
+    });
     if (subdomain !== null) await mustBeFreeForAccount(db, { id: account.id, subdomain }, now);
     return changed;
   },

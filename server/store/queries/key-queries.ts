@@ -10,7 +10,8 @@ import type {
   OpenInvitation,
 } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
-import { ACCOUNT_COLUMNS, findAccount, raiseAccessRevision } from './account-queries.ts';
+import { recordIn } from '../schema.ts';
+import { findAccount, raiseAccessRevision } from './account-queries.ts';
 import { keepActs } from './audit-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { actAlways, actEnding, change, type Db, read } from './operation.ts';
@@ -50,7 +51,7 @@ export const findKeyOwner = read((db, hash: string): Promise<KeyOwner | undefine
       'api_keys.expiresAt',
       'api_keys.scope',
       'api_keys.label',
-      ...ACCOUNT_COLUMNS,
+      ...recordIn('accounts', 'account'),
     ])
     .where('api_keys.hash', '=', hash)
     .where('api_keys.revokedAt', 'is', null)
@@ -248,7 +249,12 @@ function openInvitations(db: Db, now: number) {
   return db
     .selectFrom('invitations')
     .innerJoin('accounts', 'accounts.id', 'invitations.accountId')
-    .select(['invitations.id', 'invitations.label', 'invitations.expiresAt', ...ACCOUNT_COLUMNS])
+    .select([
+      'invitations.id',
+      'invitations.label',
+      'invitations.expiresAt',
+      ...recordIn('accounts', 'account'),
+    ])
     .where('invitations.takenAt', 'is', null)
     .where('invitations.expiresAt', '>', now)
     .where('accounts.suspended', 'is', null);

@@ -91,21 +91,31 @@ for (const [subject, rows] of Object.entries(SCRIPTS))
     for (const [title, script] of Object.entries(rows)) it(title, () => checkAsyncScript(script, play));
   });
 
-describe('a name that a tunnel and an account request at the same moment', () => {
-  const store = useStore(ann);
+/** Each side asks for a name at the same moment, and one gets it. */
+async function goesToOne(...sides: ((name: string) => Promise<unknown>)[]): Promise<void> {
+  for (let race = 0; race < RACES; race += 1) {
+    const name = `race-${race}`;
+    if (race % 2 === 1) sides.reverse();
+    const results = await Promise.allSettled(sides.map((ask) => ask(name)));
+    const failures = results.filter((result) => result.status === 'rejected');
+    assert.equal(failures.length, 1, name);
+    assert.ok(failures[0]?.reason instanceof ConflictError, String(failures[0]?.reason));
+  }
+}
 
-  it('goes to one of them', async () => {
-    for (let race = 0; race < RACES; race += 1) {
-      const name = `race-${race}`;
-      const sides = [
-        () => store.insertTunnel(aTunnel(ann.id, { slug: name })),
-        () => store.insertAccounts([anAccount({ subdomain: name })]),
-      ];
-      if (race % 2 === 1) sides.reverse();
-      const results = await Promise.allSettled(sides.map((ask) => ask()));
-      const failures = results.filter((result) => result.status === 'rejected');
-      assert.equal(failures.length, 1, name);
-      assert.ok(failures[0]?.reason instanceof ConflictError, String(failures[0]?.reason));
-    }
-  });
+describe('a name that two request at the same moment', () => {
+  const store = useStore(ann, bob);
+
+  const subdomains: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+    'a new account': (name) => store.insertAccounts([anAccount({ subdomain: name })]),
+    'another account': (name) => store.setSubdomain(bob.name, name, 1000),
+  };
+  const askers: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
+    'a tunnel': (name) => store.insertTunnel(aTunnel(ann.id, { slug: name })),
+    'an account': (name) => store.setSubdomain(ann.name, name, 1000),
+  };
+
+  for (const [one, ask] of Object.entries(askers))
+    for (const [other, askToo] of Object.entries(subdomains))
+      it(`goes to one of them: ${one} and ${other}`, () => goesToOne(ask, askToo));
 });

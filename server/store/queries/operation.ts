@@ -56,3 +56,12 @@ export function actEnding<Args extends readonly unknown[], Result>(
 export function actAlways<Args extends readonly unknown[], Result>(query: Query<Args, Result>) {
   return Object.assign(change(query), { recorded: 'always' } as const);
 }
+
+/** Whether a statement failed because another row has the value of a unique column. */
+export function isTaken(error: unknown): boolean {
+  // https://www.postgresql.org/docs/current/errcodes-appendix.html and https://www.sqlite.org/rescode.html
+  return (
+    error instanceof Error &&
+    (Reflect.get(error, 'code') === '23505' || Reflect.get(error, 'errcode') === 2067)
+  );
+}

@@ -14,20 +14,11 @@ import {
 } from '../records.ts';
 import { raiseAccessRevision } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import { act, actAlways, actEnding, change, type Db, read, write } from './operation.ts';
+import { act, actEnding, change, type Db, read, write } from './operation.ts';
 import { findTunnel, lockTunnels, type ReleasedTunnel, releaseTunnels } from './tunnel-queries.ts';
 
 /** @limit How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
-
-/** Moves an expiry later, never earlier, so that writes may arrive in any order. */
-export const raiseExpiry = actAlways(async (db, id: string, expiresAt: number): Promise<void> => {
-  await db
-    .updateTable('tunnels')
-    .set({ expiresAt: later(expiresAt) })
-    .where('id', '=', id)
-    .execute();
-});
 
 /** How an expiry is moved, in wall time in ms. */
 export interface Extension {
@@ -60,7 +51,7 @@ export const extendExpiry = act(
   async (db, id: string, { by, from, latest, reach }: Extension): Promise<number | undefined> => {
     const row = await updateWithin(db, reach, id)
       .set({ expiresAt: sql`${later(from)} + ${bigint(by)}` })
-      .where('expiresAt', '<=', latest - by)
+      .where(later(from), '<=', latest - by)
       .returning('expiresAt')
       .executeTakeFirst();
     return row?.expiresAt;

@@ -1,7 +1,8 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
 import { type DomainOwner, EXPIRED_GRACE_MS, type OwnedTunnel, type TunnelRecord } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
-import { ACCOUNT_COLUMNS, lockAccount } from './account-queries.ts';
+import { recordIn } from '../schema.ts';
+import { lockAccount } from './account-queries.ts';
 import { bySlug, ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { actEnding, change, type Db, read } from './operation.ts';
@@ -21,8 +22,8 @@ const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
  * exceeds its limit.
  *
  * @param rules nothing is limited without them
- * @throws FullError; ConflictError `claim`, if the domain is not verified for the account; `domain`, if another tunnel
- *   has it or a suspended one had it; `slug`, also if it is held for another account, an account's subdomain or a host of
+ * @throws FullError; ConflictError `claim`, if the account has not claimed the domain, or `verification`, if it has not
+ *   verified it; `domain`, if another tunnel has it or a suspended one had it; `slug`, also if it is held for another account, an account's subdomain or a host of
  *   another account's wildcard tunnel
  */
 export const insertTunnel = change(
@@ -54,13 +55,13 @@ async function tryInsert(db: Db, tunnel: TunnelRecord): Promise<boolean> {
 async function mustBeVerified(db: Db, accountId: string, domain: string): Promise<void> {
   const claim = await db
     .selectFrom('domains')
-    .select('id')
+    .select('verifiedAt')
     .where('accountId', '=', accountId)
     .where('domain', '=', domain)
-    .where('verifiedAt', 'is not', null)
     .forShare()
     .executeTakeFirst();
   if (claim === undefined) throw new ConflictError('claim');
+  if (claim.verifiedAt === null) throw new ConflictError('verification');
 }
 
 /** Those who create tunnels take turns with an account that has a limit. */
@@ -120,18 +121,16 @@ export const findTunnels = read(
     db,
     by: 'id' | 'slug' | 'domain' | 'accountId',
     values: readonly string[],
-  ): Promise<OwnedTunnel[]> => {
-    if (values.length === 0) return [];
-    const rows = await db
-      .selectFrom('tunnels')
-      .innerJoin('accounts', 'accounts.id', 'tunnels.accountId')
-      .selectAll('tunnels')
-      .select(ACCOUNT_COLUMNS)
-      .where(`tunnels.${by}`, 'in', values)
-      .orderBy('tunnels.createdAt')
-      .execute();
-    return rows.map(({ account, ...tunnel }) => ({ tunnel, account }));
-  },
+  ): Promise<OwnedTunnel[]> =>
+    values.length === 0
+      ? []
+      : await db
+          .selectFrom('tunnels')
+          .innerJoin('accounts', 'accounts.id', 'tunnels.accountId')
+          .select([...recordIn('tunnels', 'tunnel'), ...recordIn('accounts', 'account')])
+          .where(`tunnels.${by}`, 'in', values)
+          .orderBy('tunnels.createdAt')
+          .execute(),
 );
 
 export const findTunnel = read(
