@@ -39,13 +39,11 @@ function recorded(request: string): RequestDetail {
 }
 
 function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
-  const log = {
+  const replayer = {
     replay: () => assert.fail('it was repeated as it is'),
     replayEdited: (_id: number, edit: RequestEdit) => answers(edit),
-    send: () => assert.fail('it is of this log'),
-    detail: () => undefined,
   };
-  return { key: 'k', name: undefined, log };
+  return { key: 'k', name: undefined, log: { detail: () => undefined }, replayer };
 }
 
 const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };

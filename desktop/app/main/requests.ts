@@ -69,11 +69,11 @@ export function sendEdited(
 
 /** The same without a new signature. */
 export function sendUnsigned(
-  { log }: { readonly log: Pick<SignedTunnel['log'], 'replayEdited'> },
+  { replayer }: { readonly replayer: Pick<SignedTunnel['replayer'], 'replayEdited'> },
   id: number,
   form: EditForm,
 ): Promise<SendResult> {
-  return withProblems(log.replayEdited(id, editOf(form)));
+  return withProblems(replayer.replayEdited(id, editOf(form)));
 }
 
 function editOf({ method, target, fields, body }: EditForm): RequestEdit {

@@ -12,7 +12,7 @@ import {
   WEBHOOK_PROVIDERS,
   type WebhookProvider,
 } from '../../client/inspector/records.ts';
-import type { PrepareReplay } from '../../client/inspector/replay.ts';
+import type { PrepareReplay, Replayer } from '../../client/inspector/replay.ts';
 import { checkSignature, SCHEMES, signAgain } from '../../client/inspector/signatures.ts';
 import type { NewSecret, SecretView, SignatureCheck } from '../ipc/request-views.ts';
 import type { KeyKept } from '../ipc/snapshot.ts';
@@ -172,7 +172,8 @@ function read(text: string): readonly Kept[] {
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<ShownLog, 'detail' | 'replay' | 'replayEdited'>;
+  readonly log: Pick<ShownLog, 'detail'>;
+  readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
 }
 
 /** Results for the requests of one tunnel, by number, valid for one revision of the secrets. */
@@ -226,7 +227,7 @@ export class Signatures {
    * @throws ReplayRefused, CallFailure
    */
   replay(tunnel: SignedTunnel, id: number): Promise<number> {
-    return tunnel.log.replay(id, this.#signer(tunnel, t('problem.noSecret')));
+    return tunnel.replayer.replay(id, this.#signer(tunnel, t('problem.noSecret')));
   }
 
   /**
@@ -236,7 +237,7 @@ export class Signatures {
    * @throws ReplayRefused, EditRefused, CallFailure
    */
   replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
-    return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
+    return tunnel.replayer.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
   }
 
   /** Signs with the newest secret, for now. @param unsigned text for a missing secret */

@@ -357,7 +357,7 @@ const ROWS = {
     ({ key, ids, reveal }, core) => exportHar(loggedBy(core, key), ids, reveal, core.platform),
   ),
   'log:replay': method('local', requestRef, async ({ key, id }, core) => ({
-    id: await loggedBy(core, key).log.replay(id),
+    id: await loggedBy(core, key).replayer.replay(id),
   })),
   'log:clear': method('local', tunnelRef, ({ key }, { tunnelList, undos }) => {
     const item = tunnelList.find(key);

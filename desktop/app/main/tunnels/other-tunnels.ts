@@ -95,10 +95,10 @@ export class OtherTunnels {
   }
 
   /** @param key as for {@link OtherTunnels.find}. @returns what may be read of it and done with its requests, if it is served here */
-  logOf(key: string): { readonly tunnel: Tunnel; readonly log: RemoteLog } | undefined {
+  logOf(key: string) {
     const tunnel = this.find(key);
     const readable = this.#here.get(key);
-    return tunnel && readable && { tunnel, log: readable.log };
+    return tunnel && readable && { tunnel, log: readable.log, replayer: readable.log };
   }
 
   /** Another user has signed in, or nobody looks at them any longer: follows no other program. */

@@ -17,12 +17,17 @@ export class TunnelItem {
 
   constructor(served: ServedTunnel, logView: LogView = WHOLE_LOG) {
     this.served = served;
-    this.log = new ShownLog(served);
+    this.log = new ShownLog(served.log);
     this.logView = logView;
   }
 
   get key(): string {
     return this.served.key;
+  }
+
+  /** repeats requests of the log */
+  get replayer(): ServedTunnel['replayer'] {
+    return this.served.replayer;
   }
 
   /** chosen by its user; `undefined` for a random one */

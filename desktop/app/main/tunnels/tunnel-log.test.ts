@@ -8,7 +8,7 @@ function logOf(count: number) {
   const { served } = fakeServed({}, { requestsMax: LOG_REQUESTS_MAX });
   const add = (): void => served.log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
   for (let n = 0; n < count; n += 1) add();
-  const log = new ShownLog(served);
+  const log = new ShownLog(served.log);
   return {
     log,
     add,

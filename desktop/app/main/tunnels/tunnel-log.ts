@@ -1,6 +1,6 @@
 /** The request log of one tunnel, as the window asks for it. */
 import { curlCommand, shellOf } from '../../../client/inspector/curl.ts';
-import type { ImportedRequest, RequestEdit } from '../../../client/inspector/edit.ts';
+import type { ImportedRequest } from '../../../client/inspector/edit.ts';
 import { addImported } from '../../../client/inspector/import-text.ts';
 import type {
   RequestDetail,
@@ -8,7 +8,6 @@ import type {
   SocketMessages,
   TrafficSecond,
 } from '../../../client/inspector/records.ts';
-import type { PrepareReplay, Replayer } from '../../../client/inspector/replay.ts';
 import type { RequestLog } from '../../../client/inspector/request-log.ts';
 import { type Found, LogSearch } from '../../../client/inspector/search.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
@@ -24,15 +23,13 @@ export const LOG_PART_MAX = 1000;
 /** A request log that the user can empty and restore: requests are hidden first, and forgotten later. */
 export class ShownLog {
   readonly #log: RequestLog;
-  readonly #replayer: Replayer;
   readonly #search: LogSearch;
   /** the highest number that is hidden */
   #hiddenUpTo = 0;
   #epoch = 0;
 
-  constructor({ log, replayer }: { readonly log: RequestLog; readonly replayer: Replayer }) {
+  constructor(log: RequestLog) {
     this.#log = log;
-    this.#replayer = replayer;
     this.#search = new LogSearch(log);
   }
 
@@ -93,22 +90,6 @@ export class ShownLog {
   curl(id: number, origin: string, reveal: boolean): string | undefined {
     const detail = this.detail(id, reveal);
     return detail && curlCommand(detail, origin, shellOf(process.platform));
-  }
-
-  /**
-   * Sends the request to the local service again.
-   *
-   * @param prepare makes the bytes to send from those that were recorded
-   * @returns number of the new request
-   * @throws ReplayRefused
-   */
-  replay(id: number, prepare?: PrepareReplay): Promise<number> {
-    return this.#replayer.replay(id, prepare);
-  }
-
-  /** Sends an edited request. @throws ReplayRefused, EditRefused */
-  replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number> {
-    return this.#replayer.replayEdited(id, edit, prepare);
   }
 
   /**
