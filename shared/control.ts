@@ -60,17 +60,8 @@ export const PING_INTERVAL_MS = 30_000;
 export const PONG_TIMEOUT_MS = 60_000;
 /** @limit Maximum size of a message on the control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
-/**
- * @limit Maximum number of frames in one message on the control socket, in either direction: one is enough, and each is
- * kept until the last one arrives.
- */
+/** @limit Maximum number of frames in one message of a client on its control socket. One is enough. */
 export const CONTROL_FRAGMENTS_MAX = 64;
-/**
- * @limit Maximum number of pieces in which a frame of the relay may arrive at the client's end of a control socket: each
- * is kept until the last one arrives. A ping byte by byte has 131.
- */
-export const CONTROL_PIECES_MAX = 256;
-
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
 export const CloseCode = {
   normal: 1000,
@@ -82,7 +73,7 @@ export const CloseCode = {
   noStatus: 1005,
   /** The connection ended without a Close frame; never sent. */
   abnormal: 1006,
-  /** More pings, or smaller pieces, than any valid use needs. */
+  /** More pings or fragments than any valid use needs. */
   policyViolation: 1008,
   tooBig: 1009,
   internalError: 1011,
