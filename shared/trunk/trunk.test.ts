@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import { FakeScheduler } from '../testing/fake-turns.ts';
@@ -308,6 +309,29 @@ describe('Trunk', () => {
     near.sent();
     near.hear(end(1), data(count, WINDOW_BYTES / 2));
     assert.deepEqual(grants(near.sent()), [`window ${count} ${grown}`]);
+  });
+
+  it('measures its distance while it sends, at most once a second and ten times, until it is near', () => {
+    let now = 0;
+    const clock = mock.method(performance, 'now', () => (now += 250));
+    near = new TrunkEnd(turns, 'peer');
+    const measure = mock.method(near.socket, 'measureRoundTrip', () => true);
+    near.hear(open(1), data(1, '?'));
+    const send = (): void => {
+      near.begun[0]?.stream.write(Buffer.from('x'));
+      near.sent();
+    };
+    for (let count = 0; count < 8; count += 1) send();
+    assert.equal(measure.mock.callCount(), 2);
+    for (let count = 0; count < 80; count += 1) send();
+    assert.equal(measure.mock.callCount(), 10);
+    near = new TrunkEnd(turns, 'peer');
+    near.socket.roundTripMs = FAR_PATH_MS - 0.1;
+    const unneeded = mock.method(near.socket, 'measureRoundTrip');
+    near.hear(open(1), data(1, '?'));
+    send();
+    assert.equal(unneeded.mock.callCount(), 0);
+    clock.mock.restore();
   });
 
   describe('sends', () => {

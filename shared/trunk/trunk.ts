@@ -23,6 +23,8 @@ export const FAR_PATH_MS = 5;
  * been started takes longer to answer.
  */
 const PATH_PINGS_MAX = 10;
+/** How long a client waits between two of them. Its trunk has no visitors for most of the time, and no clock. */
+const PATH_PING_MS = 1000;
 /**
  * @limit Number of bytes that a trunk sends from one stream before it switches to another: each waiting stream gets as
  * much before the first continues. On a trunk to a nearby peer it is one frame of 64 KiB, because each piece costs the
@@ -97,6 +99,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #words = 0;
   /** number of round-trip measurements */
   #pathPings = 0;
+  /** no earlier one by sent data, monotonic ms */
+  #measuresFrom = 0;
   #isUnanswered = false;
   #isRetired = false;
   #isClosed = false;
@@ -217,6 +221,14 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#arrivals.length = 0;
   }
 
+  /** The owner of a trunk that begins streams calls {@link measurePath} itself. */
+  #measureAgain(): void {
+    const now = performance.now();
+    if (now < this.#measuresFrom) return;
+    this.#measuresFrom = now + PATH_PING_MS;
+    this.measurePath();
+  }
+
   onStreamDrain(): void {
     this.#hasRoom = true;
     if (this.#rounds.size > 0) this.#send();
@@ -309,6 +321,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     const batch = new Batch();
     let hasRoom: TrunkStream[] | undefined;
     const { isNear } = this;
+    if (!this.#begins && !isNear && this.#pathPings < PATH_PINGS_MAX) this.#measureAgain();
     while (!batch.isFull) {
       const stream = this.#rounds.next();
       if (stream === undefined) break;

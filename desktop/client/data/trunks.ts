@@ -189,7 +189,6 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   begun(stream: DataSocket, first: Buffer): void {
-    this.#trunk?.measurePath();
     this.#trunks.visited();
     this.#options.serve(stream, first);
   }
