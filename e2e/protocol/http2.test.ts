@@ -416,14 +416,13 @@ describe('HTTP/2 for visitors', () => {
       const browser = await launchTrustingBrowser(scope, authority.pem.toString(), '127.0.0.1');
       const page = await browser.newPage();
       await page.goto(`https://${otherHost}/`);
-      const heads = received.length;
+      // The relay may use the connection of the page to the service again.
+      received.length = 0;
       answer = '';
       await page.evaluate((url) => void new WebSocket(url), `wss://${otherHost}/live`);
-      await eventually(20_000, () =>
-        assert.match(received.slice(heads).join(''), /^GET \/live[^]*\r\n\r\n/m),
-      );
+      await eventually(20_000, () => assert.match(received.join(''), /^GET \/live[^]*\r\n\r\n/m));
       // Over HTTP/1.1, Chromium writes Sec-WebSocket-Version.
-      assert.match(received.slice(heads).join(''), /^sec-websocket-version: 13\r\n/m);
+      assert.match(received.join(''), /^sec-websocket-version: 13\r\n/m);
       const echoed = await page.evaluate(
         (url) =>
           new Promise((resolve) => {

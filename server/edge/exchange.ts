@@ -344,7 +344,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     const stream = this.#stream;
     const { closes, reusable } = this.#response;
     const close = closes || !this.#body.done;
-    if (stream === undefined || !reusable || close) {
+    if (stream === undefined || !reusable || !this.#body.done) {
       // The rest of a withheld response may be endless.
       if (this.#response.isWithheld) stream?.abort();
       else stream?.finish();
@@ -352,7 +352,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     }
     // The next request waits until the visitor has read this response, and nobody would resume the stream then.
     if (this.#sink.isFull) stream.resume();
-    this.#end({ kind: 'completed', stream, close: false });
+    this.#end({ kind: 'completed', stream, close });
   }
 
   /** @param refused what is wrong with the response, if it is not valid HTTP */

@@ -738,7 +738,8 @@ describe('Visitor', () => {
       ['keeps no stream that it has authenticated', 'Authorization: NTLM abc\r\n', '200 OK\r\n', 'finish'],
     ] as const)
       it(what, async () => {
-        const stream = await begin('', fields);
+        // Each stream of HTTP/2 has one request.
+        const stream = await begin('', `Connection: close\r\n${fields}`);
         stream.answer(`HTTP/1.1 ${answer}Content-Length: 2\r\n\r\nok`);
         await peer.receives('ok');
         visitor.destroy();

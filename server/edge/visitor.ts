@@ -289,7 +289,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
     switch (end.kind) {
       case 'completed':
         this.#record.end('answered', exchange?.status);
-        this.#keep(request, end.stream, exchange?.challengesConnection === true);
+        this.#keep(request, end, exchange?.challengesConnection === true);
         return this.#next(end.close);
       case 'failed':
         this.#tellOwner(request, end.refused);
@@ -357,13 +357,18 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
   }
 
   /** Keeps a stream that can carry another request. */
-  #keep(request: UpstreamRequest | undefined, stream: ByteStream | undefined, isChallenged: boolean): void {
+  #keep(
+    request: UpstreamRequest | undefined,
+    { stream, close }: Extract<RequestEnd, { kind: 'completed' }>,
+    isChallenged: boolean,
+  ): void {
     if (request === undefined || stream === undefined) return;
     const { target, host, keepsStream } = request;
     const { isShared } = this.#kept;
     // A proxy's next request may be another visitor's.
     const isOwn = !this.#peer.trusted && !isShared;
-    if (keepsStream === 'none' || (keepsStream === 'own' && !isOwn) || (isChallenged && isShared))
+    const isLast = close && !isShared;
+    if (isLast || keepsStream === 'none' || (keepsStream === 'own' && !isOwn) || (isChallenged && isShared))
       return stream.finish();
     this.#kept.keep(stream, { target, host, isChallenged: isChallenged && isOwn });
   }
