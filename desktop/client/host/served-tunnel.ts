@@ -146,7 +146,7 @@ export class ServedTunnel {
     this.#counted = { requests: tunnel.requests, visits: 0 };
     const { target } = settings;
     if (!('folder' in target)) this.#use(target);
-    this.log.subscribe(({ status, isImported }) => {
+    this.log.watch(({ status, isImported }) => {
       // The status of an imported request is another server's.
       if (!isImported && status !== undefined && status !== 502) this.#localProblem = undefined;
       this.#changed();

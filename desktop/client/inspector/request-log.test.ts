@@ -188,7 +188,9 @@ describe('the request log', () => {
     let ms = 0;
     const log = new RequestLog({ now: () => 1000, monotonic: () => ms });
     const seen: RequestSummary[] = [];
+    const watched: (number | undefined)[] = [];
     const unsubscribe = log.subscribe((summary) => seen.push(summary));
+    log.watch(({ status }) => watched.push(status));
     const recording = log.open();
     recording.toLocal(post('/?key=1'));
     recording.toVisitor(Buffer.from(OK.slice(0, -1)));
@@ -200,6 +202,7 @@ describe('the request log', () => {
       [200, undefined],
       [200, 5],
     ]);
+    assert.deepEqual(watched, [undefined, 200, 200]);
     assert.deepEqual([seen[0]?.startedAt, seen[0]?.target], [1000, '/?key=[redacted]']);
     unsubscribe();
     exchange(log, post('/'));

@@ -48,6 +48,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   /** by number modulo the size of the ring */
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
+  readonly #watchers: ((exchange: Pick<Exchange, 'status' | 'isImported'>) => void)[] = [];
   readonly #pulse = new Pulse();
   readonly #budget: InflateBudget;
   #visits = 0;
@@ -192,6 +193,11 @@ export class RequestLog implements Recorder, ExchangeStore {
     return () => void this.#listeners.delete(listener);
   }
 
+  /** Calls back at each change of a request, without the cost of a summary. */
+  watch(watcher: (exchange: Pick<Exchange, 'status' | 'isImported'>) => void): void {
+    this.#watchers.push(watcher);
+  }
+
   begin({ replayOf, isImported = false }: Origin): Exchange {
     const exchange = this.#begin(replayOf);
     exchange.isImported = isImported;
@@ -221,6 +227,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     if (this.find(exchange.id) !== exchange) return;
     this.#revision += 1;
     exchange.revision = this.#revision;
+    for (const watcher of this.#watchers) watcher(exchange);
     for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
   }
 
