@@ -136,6 +136,7 @@ const { belowPrefix, ownCookies } = await import('../../server/edge/path-form.ts
 const { AddressCount, ConnectionLimiter, ConnectionSlots, Slot } =
   await import('../../server/edge/connection-limiter.ts');
 const { Visitor } = await import('../../server/edge/visitor.ts');
+const { SocketConnection } = await import('../../server/edge/visitor-connection.ts');
 const { prefersHtml } = await import('../../shared/http1/fields.ts');
 const { HeadReader, parseRequestHead } = await import('../../shared/http1/head.ts');
 const { trackBody } = await import('../../shared/http1/body.ts');
@@ -247,7 +248,7 @@ function visitor(): Take {
   const enter = (entering: Entering) =>
     new ConnectionLimiter(new Slot(place, entering), new AddressCount(fixture.addresses, peer, entering));
   const socket = new FakeSocket(UNLIMITED);
-  void new Visitor(socket as never, peer, fixture.upstreams, { enter, gone() {} });
+  void new Visitor(new SocketConnection(socket as never), peer, fixture.upstreams, { enter, gone() {} });
   return (piece) => void socket.emit('data', piece);
 }
 
