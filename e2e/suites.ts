@@ -110,7 +110,7 @@ export const SUITES: readonly Suite[] = [
     name: 'installed',
     runs: 'with all',
     setup: SETUP,
-    runsBuild: false,
+    runsBuild: true,
     command: mocha(1, 'e2e/installed/*.test.ts'),
   },
   {

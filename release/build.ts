@@ -114,6 +114,17 @@ const unused: Plugin = {
   },
 };
 
+/** The library exposes servers only, so it leaves out the server of a folder, which is a third of it. */
+const noFolders: Plugin = {
+  name: 'no-folders',
+  setup(building) {
+    building.onResolve({ filter: /\/shared-folder\.ts$/ }, ({ path }) => ({ path, namespace: 'no-folders' }));
+    building.onLoad({ filter: /./, namespace: 'no-folders' }, () => ({
+      contents: "export function shareFolder() { throw new Error('the library shares no folders'); }",
+    }));
+  },
+};
+
 type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension' | 'define'>;
 
 /** Code shared by the commands of a program is in separate files, which each command loads on demand. */
@@ -171,7 +182,7 @@ const metafiles = await Promise.all([
   bundle('server', ['handoff/send-listeners.ts'], THREAD),
   bundle('server', ['handoff/pass-listeners.ts'], THREAD),
   bundle('desktop', ['cli.ts'], PROGRAM),
-  bundle(LIBRARY, ['index.ts', 'vite.ts'], PROGRAM),
+  bundle(LIBRARY, ['index.ts', 'vite.ts'], PROGRAM, [noFolders]),
   buildPage(WINDOW, 'browser'),
 ]);
 const packages = bundledPackages(metafiles);

@@ -8,10 +8,12 @@ export const SYSTEM = `linux-${process.arch}`;
 const FOLDER = join(ROOT, 'dist-programs');
 let isMade = false;
 
-/** @returns the folder of the programs for this system, made once in a run */
+/** @returns the folder of the programs for this system, made once in a run from what `npm run build` left */
 export function madePrograms(): string {
   if (!isMade)
-    execFileSync('npm', ['run', '--silent', 'programs'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+    execFileSync(process.execPath, [join(ROOT, 'release/programs.ts')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
   isMade = true;
   return FOLDER;
 }

@@ -210,7 +210,7 @@ scenarios('a folder that a page names', (fixture) => {
     const { page } = await fixture.openSignedIn();
     const given = JSON.stringify({ paths: [temporaryDirectory(fixture.scope)] });
     const answer = await page.evaluate(`culvert.call('folder:drop', ${given}).then(JSON.stringify, String)`);
-    assert.match(String(answer), /no.such.channel/);
+    assert.match(String(answer), /"no-such-method"/);
     assert.equal(await page.getByRole('dialog').count(), 0);
     assert.equal(await page.locator('.card').count(), 0);
   });
