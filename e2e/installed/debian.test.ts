@@ -39,7 +39,7 @@ describe('the Debian package of culvert-relay', function () {
     return (await machine.type(curl)).trim();
   }
 
-  it('is installed, and starts once its settings are there', async () => {
+  it('is installed, and starts once it has settings', async () => {
     assert.match(
       await machine.type(`dpkg -i culvert-relay_${VERSION}_*.deb`),
       /edit \/etc\/culvert\/relay\.env, then run: systemctl enable --now culvert-relay$/m,

@@ -64,7 +64,7 @@ describe('install.sh', () => {
   }
 
   for (const shell of ['dash', 'bash', 'busybox sh'])
-    it(`puts the program into the home directory, and says how to go on (${shell})`, async () => {
+    it(`puts the program into the home directory, and shows what to run next (${shell})`, async () => {
       const { code, output } = await install({ shell });
       assert.equal(code, 0, output);
       const program = join(home, '.local/bin/culvert');

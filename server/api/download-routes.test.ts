@@ -51,7 +51,7 @@ describe('programs to install', () => {
     '..%2Flinux-x64',
     'linux-x64.sha256.sha256',
   ])
-    it(`are found by the name of a system only: ${name} is none`, async () => {
+    it(`are found only by the name of a system, not by ${name}`, async () => {
       offer('linux-x64');
       assert.match(await read(`/download/culvert-${name}`), /^404 /);
     });
@@ -76,7 +76,7 @@ describe('programs to install', () => {
       assert.doesNotMatch(sent, /evil/);
     });
 
-  it('are sent compressed to whoever can read that, and as they are to others', async () => {
+  it('are sent compressed to programs that accept that, and unchanged to others', async () => {
     offer('linux-x64');
     const path = '/download/culvert-linux-x64';
     const packed = await ask(path, { 'accept-encoding': 'gzip' });

@@ -1,4 +1,4 @@
-/** The scripts that install `culvert` from a relay. Nothing in them comes from whoever asks for them. */
+/** The scripts that install `culvert` from a relay. Nothing in them comes from the request. */
 
 /** Where the script for Linux and macOS puts the program, as people write it. */
 export const UNIX_FOLDER = '~/.local/bin';

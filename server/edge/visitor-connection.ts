@@ -140,6 +140,8 @@ export class SocketConnection implements VisitorConnection {
     this.#owner = undefined;
     // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
     this.#socket.removeAllListeners();
+    // What is still written to a dead TLS connection may fail after that.
+    this.#socket.on('error', ignoreError);
     owner?.closed();
   };
 }

@@ -65,6 +65,17 @@ describe('VisitorSocket', () => {
   }
 });
 
+describe('SocketConnection', () => {
+  it('is not disturbed by a socket that fails after it has closed', async () => {
+    const socket = new Socket();
+    new SocketConnection(socket).attach(ownerOf(() => {}));
+    const closed = once(socket, 'close');
+    socket.destroy();
+    await closed;
+    socket.emit('error', new Error('write EBADF'));
+  });
+});
+
 describe('VisitorOutput', () => {
   let socket: FakeSocket;
   let output: VisitorOutput;

@@ -87,6 +87,14 @@ describe('WebSocketByteStream', () => {
     assert.ok(near.destroyed && far.destroyed);
   });
 
+  it('is not disturbed by a socket that fails after it has closed', async () => {
+    const closed = once(far, 'close');
+    far.destroy();
+    await closed;
+    far.emit('error', new Error('write EBADF'));
+    assert.deepEqual(server.closed, [CloseCode.abnormal]);
+  });
+
   it('closes the connection with its answer to a Close frame, without waiting for the other end', async () => {
     const [one, other, closing] = alone('client', '\x88\x02\x03\xe8');
     const [answer] = (await once(one, 'data')) as [Buffer];

@@ -383,6 +383,8 @@ export class WebSocketByteStream implements FrameHandler {
     this.#reads?.flush();
     // A closed socket is garbage-collected late, and would keep its listeners alive.
     this.#socket.removeAllListeners();
+    // What is still written to a dead TLS connection may fail after that.
+    this.#socket.on('error', destroyIt);
     clearTimeout(this.#closeTimer);
     this.#end(CloseCode.abnormal);
     this.#handler?.onConnectionClosed?.(this.#peerCode);
