@@ -25,7 +25,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { VERSION } from '../shared/version.ts';
-import { bundle, DIST, mediaTypes, SINGLE_FILE, WINDOW } from './build.ts';
+import { bundle, DIST, mediaTypes, SINGLE_FILE, WINDOW } from './bundle.ts';
 import { makeDebianPackage } from './debian.ts';
 import { ROOT } from './repository.ts';
 
