@@ -46,7 +46,6 @@ describe('a relay that is killed under load', function () {
       await eventually(60_000, () => assert.ok(load.asked.length > 500 && creator.made.length >= 2));
       const relay = relayWith(client);
 
-      const open = fleet.openOn(relay);
       const killedAt = performance.now();
       relay.child.kill('SIGKILL');
       await relay.child.exit();
@@ -61,7 +60,7 @@ describe('a relay that is killed under load', function () {
       await relay.restart();
 
       const { sent, good, failed } = tallyOf(load.asked, responseTo);
-      const duringDeath = load.asked.filter(({ at }) => at > killedAt && at <= goneAt).length;
+      const open = load.asked.filter(({ at, ms }) => at <= goneAt && at + ms >= killedAt);
       const slowest = Math.max(...load.asked.filter(({ at }) => at > goneAt).map(({ ms }) => ms));
       const isFailed = new Set(failed);
       const answered = load.asked.filter((asked) => !isFailed.has(asked));
@@ -73,14 +72,15 @@ describe('a relay that is killed under load', function () {
         return now;
       });
       console.log(
-        `      ${sent} requests, ${good} answered right, ${failed.length} failed of ${open} connections that were open and ` +
-          `${duringDeath} requests in the ${Math.round(goneAt - killedAt)} ms it took to die; none of those later, ` +
+        `      ${sent} requests, ${good} answered right, ${failed.length} failed of ${open.length} that were in flight in the ` +
+          `${Math.round(goneAt - killedAt)} ms it took to die; none of those later, ` +
           `which took ${Math.round(slowest)} ms at most; ${creator.made.length} tunnels made, ` +
           `${requests} requests counted`,
       );
       const describe = (asked: Asked): string => describeFailure(asked, goneAt);
-      assert.deepEqual(failed.filter(({ at }) => at > goneAt).map(describe), []);
-      assert.ok(failed.length <= open + duringDeath, failed.map(describe).join('\n'));
+      // Also those of other relays that were forwarded to it, or that the client served over a trunk at it.
+      const wasOpen = new Set(open);
+      assert.deepEqual(failed.filter((asked) => !wasOpen.has(asked)).map(describe), []);
       assertWithin(slowest, 10_000);
       assert.ok(creator.failures.length <= 1, creator.failures.join('\n'));
       assert.deepEqual(await fleet.missing(creator), []);

@@ -175,9 +175,13 @@ export class Load {
         const connection = await this.#open(scope);
         const inFlight = !this.#marked;
         let again = true;
+        let isClosed = false;
+        void connection.ending.then(() => (isClosed = true));
         while (again) {
           again = (await this.#ask(connection, inFlight)) && keeps && !this.#over;
           if (again) await delay(Math.max(0, start + turn * pauseMs - performance.now()));
+          // A visitor opens another connection instead of one that it saw being closed.
+          if (isClosed) break;
           if (again) turn += 1;
         }
       } catch (error) {
