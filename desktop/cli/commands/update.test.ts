@@ -113,7 +113,7 @@ describe('culvert update', () => {
     assert.deepEqual(readdirSync(folder), ['culvert']);
   });
 
-  it('says for which system the relay has no program', async () => {
+  it('names the system that the relay has no program for', async () => {
     offer(NEW);
     await assert.rejects(update({ system: 'linux-mips' }), /hands out no culvert for linux-mips/);
   });

@@ -11,11 +11,11 @@ import { createGunzip } from 'node:zlib';
 import { VERSION } from '../../../shared/version.ts';
 import { readNetwork } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
-import { toMessage, textOf } from '../../client/messages.ts';
+import { textOf } from '../../client/messages.ts';
 import { describeNetworkError } from '../../client/network/dial.ts';
 import { call, type Network, withResponse } from '../../client/network/network.ts';
 import { isSingleFile } from '../../client/own-program.ts';
-import { describeReachError, RelayUnreachable } from '../../client/relay/errors.ts';
+import { unreachable } from '../../client/relay/errors.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { defineCommand } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
@@ -111,10 +111,7 @@ async function wantedDigest({ relay, network, system }: Update): Promise<string>
     timeoutMs: DIGEST_TIMEOUT_MS,
   };
   const { status, text } = await call(network, relay, wanted).catch(async (error: unknown) => {
-    const why = await describeReachError(error, network, relay);
-    throw new RelayUnreachable(toMessage('relay.unreachable', { origin: relay.origin, why }), {
-      cause: error,
-    });
+    throw await unreachable(error, network, relay);
   });
   const digest = /^[0-9a-f]{64}(?=\s|$)/.exec(text)?.[0];
   if (status === 200 && digest !== undefined) return digest;

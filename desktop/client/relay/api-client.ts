@@ -35,13 +35,13 @@ import {
 } from './api-responses.ts';
 import {
   AccessUnsupported,
-  describeReachError,
   describeRedirect,
   DomainUnsupported,
   readRefusal,
   refusesKey,
   RelayRefusal,
   RelayUnreachable,
+  unreachable,
   WildcardUnsupported,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
@@ -332,10 +332,7 @@ export class ApiClient {
       this.#clock.set(response.headers.date);
       return response;
     } catch (error) {
-      const why = await describeReachError(error, this.#network, this.#relay);
-      throw new RelayUnreachable(toMessage('relay.unreachable', { origin: this.#relay.origin, why }), {
-        cause: error,
-      });
+      throw await unreachable(error, this.#network, this.#relay);
     }
   }
 

@@ -190,6 +190,18 @@ export async function describeReachError(
   return toMessage(aheadMs > 0 ? 'network.clockBehind' : 'network.clockAhead', { why, by });
 }
 
+/** @returns the failure of a call that did not reach the relay */
+export async function unreachable(
+  error: unknown,
+  network: Network,
+  relay: RelayAddress,
+): Promise<RelayUnreachable> {
+  const why = await describeReachError(error, network, relay);
+  return new RelayUnreachable(toMessage('relay.unreachable', { origin: relay.origin, why }), {
+    cause: error,
+  });
+}
+
 /**
  * Describes a redirect, which is not followed. The port of a relay's TLS redirects a request without TLS to itself.
  *

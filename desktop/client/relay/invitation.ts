@@ -12,9 +12,8 @@ import {
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { toMessage } from '../messages.ts';
 import { type Call, call, type CallResponse, type Network } from '../network/network.ts';
-import { describeNetworkError } from '../network/dial.ts';
 import { read } from './api-responses.ts';
-import { readRefusal, RelayUnreachable } from './errors.ts';
+import { readRefusal, RelayUnreachable, unreachable } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from './api-client.ts';
 
@@ -92,9 +91,6 @@ async function send(
       timeoutMs: API_TIMEOUT_MS,
     });
   } catch (error) {
-    const why = describeNetworkError(error);
-    throw new RelayUnreachable(toMessage('relay.unreachable', { origin: relay.origin, why }), {
-      cause: error,
-    });
+    throw await unreachable(error, network, relay);
   }
 }
