@@ -20,9 +20,12 @@ describe('readAccess', () => {
         { name: 'ci', token: undefined },
         { name: '0-9', token: '!'.repeat(24) },
       ],
+      sign_in: ['ann@example.com', '*@example.com', 'group:platform team', '*'],
+      oauth: true,
     };
     assert.deepEqual(readAccess(given), given);
     assert.deepEqual(readAccess({ tokens: null }), OPEN);
+    assert.deepEqual(readAccess({ sign_in: ['*', '*'] }).sign_in, ['*']);
     assert.deepEqual(readAccess({ tokens: [{ name: 'ci', token: null }] }).tokens, [
       { name: 'ci', token: undefined },
     ]);
@@ -66,10 +69,26 @@ describe('readAccess', () => {
         ].map((token) => [named(token)]),
         Array.from({ length: 17 }, (_, index) => ({ name: `t${index}` })),
       ],
+      sign_in: [
+        '*',
+        ...['', 'ann', '@example.com', 'ann@', 'a@b@c', 'änn@example.com', 'ann@*', '**@example.com'].map(
+          (rule) => [rule],
+        ),
+        ...[
+          `${'x'.repeat(243)}@example.com`,
+          'group:',
+          `group:${'x'.repeat(129)}`,
+          'group:a\n',
+          'ann@ex.com\n',
+          7,
+        ].map((rule) => [rule]),
+        Array.from({ length: 33 }, (_, index) => `u${index}@example.com`),
+      ],
     };
     const texts: Readonly<Record<string, RegExp>> = {
       allow: /^allow must be up to 64 addresses or ranges/,
       basic: /^basic must be up to 16 objects with user/,
+      sign_in: /^sign_in must be up to 32 of ann@example\.com, \*@example\.com, group:NAME or \*$/,
       password: /^password must be 4 to 128 characters$/,
       tokens:
         /^tokens must be up to 16 objects with name \(1 to 32 lowercase letters, digits.*token \(24 to 256 visible ASCII characters/,

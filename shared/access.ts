@@ -25,6 +25,12 @@ export const TOKEN_NAME_MAX_LENGTH = 32;
 export const TOKEN_MIN_LENGTH = 24;
 /** @limit Maximum length of a token. */
 export const TOKEN_MAX_LENGTH = 256;
+/** @limit Maximum number of rules in a tunnel's `sign_in`. */
+export const SIGN_IN_MAX = 32;
+/** @limit Maximum length of an e-mail address in a rule of `sign_in`. */
+export const EMAIL_MAX_LENGTH = 254;
+/** @limit Maximum length of the name of a group in a rule of `sign_in`. */
+export const GROUP_MAX_LENGTH = 128;
 /** Prefix of the tokens that a relay makes. */
 export const TOKEN_PREFIX = 'cvp_';
 
@@ -49,6 +55,10 @@ export interface Access {
   readonly links: boolean;
   readonly knock: boolean;
   readonly tokens: readonly AccessToken[];
+  /** who may sign in at the relay's identity provider: `ann@example.com`, `*@example.com`, `group:NAME` or `*` */
+  readonly sign_in: readonly string[];
+  /** Whether agents (MCP clients) may be let in by OAuth. */
+  readonly oauth: boolean;
 }
 
 /** The same as the tunnel object shows it: without secrets, and only what is set. */
@@ -75,6 +85,8 @@ export const ACCESS_VIEW = described(
           ),
         ),
       ),
+      sign_in: optional(described(atMost(SIGN_IN_MAX, TEXT), 'who may sign in, as it was given')),
+      oauth: MARK,
     },
     'TunnelAccess',
   ),
@@ -95,6 +107,8 @@ export const OPEN: Access = {
   links: false,
   knock: false,
   tokens: [],
+  sign_in: [],
+  oauth: false,
 };
 
 /* What the values of a tunnel's `access` may be, wherever they come from (protocol.md section 11.1). */
@@ -142,6 +156,18 @@ export const TOKEN_RULE: ValueRule = {
   accepted: `${TOKEN_MIN_LENGTH} to ${TOKEN_MAX_LENGTH} visible ASCII characters without blanks`,
 };
 
+/** One e-mail address of visible ASCII characters, with `*` for any user of a domain. */
+const EMAIL = /^(?:\*|[!-)+-?A-~]+)@[!-)+-?A-~]+$/;
+const GROUP = new RegExp(`^group:[^\\p{Cc}\\p{Cs}]{1,${GROUP_MAX_LENGTH}}$`, 'u');
+
+/** One of `sign_in`. */
+export const SIGN_IN_RULE: ValueRule = {
+  accepts: (value) =>
+    typeof value === 'string' &&
+    (value === '*' || GROUP.test(value) || (value.length <= EMAIL_MAX_LENGTH && EMAIL.test(value))),
+  accepted: 'ann@example.com, *@example.com, group:NAME or *',
+};
+
 /** Lengths are in characters as people count them, not UTF-16 units. */
 function isText(value: unknown, pattern: RegExp, min: number, max: number): boolean {
   if (typeof value !== 'string' || !pattern.test(value)) return false;
@@ -158,6 +184,7 @@ const BASIC_TEXT =
 const TOKENS_TEXT =
   `tokens must be up to ${TOKENS_MAX} objects with name (${TOKEN_NAME_RULE.accepted}, each once) ` +
   `and, unless the relay is to make it, token (${TOKEN_RULE.accepted})`;
+const SIGN_IN_TEXT = `sign_in must be up to ${SIGN_IN_MAX} of ${SIGN_IN_RULE.accepted}`;
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
 
 /**
@@ -178,6 +205,8 @@ export function readAccess(given: unknown): Access {
     links: readFlag('links', given['links']),
     knock: readFlag('knock', given['knock']),
     tokens: readTokens(given['tokens']),
+    sign_in: readSignIn(given['sign_in']),
+    oauth: readFlag('oauth', given['oauth']),
   };
 }
 
@@ -203,6 +232,15 @@ function readTokens(given: unknown): AccessToken[] {
   if (!isValid || new Set(list.map(({ name }) => name)).size < list.length)
     throw new ApiError(invalidAccess(TOKENS_TEXT));
   return list.map(({ name, token }) => ({ name, token: token ?? undefined }));
+}
+
+/** @returns each rule once, in the order given */
+function readSignIn(given: unknown): string[] {
+  const list = given ?? [];
+  const isValid =
+    Array.isArray(list) && list.length <= SIGN_IN_MAX && list.every((rule) => SIGN_IN_RULE.accepts(rule));
+  if (!isValid) throw new ApiError(invalidAccess(SIGN_IN_TEXT));
+  return [...new Set<string>(list)];
 }
 
 function readPassword(given: unknown): string | undefined {

@@ -33,10 +33,11 @@ export async function prepareAccess(
   hashes: Pick<PasswordHashes, 'hash'>,
   accountId: string,
 ): Promise<PreparedAccess> {
-  const { allow, basic, password, links, knock } = given;
+  const { allow, basic, password, links, knock, sign_in, oauth } = given;
   const made = new Map<string, string>();
-  const isForAll = allow.length + basic.length + given.tokens.length === 0 && password === undefined;
-  if (isForAll && !links && !knock) return { access: null, kept: [], made };
+  const isForAll =
+    allow.length + basic.length + given.tokens.length + sign_in.length === 0 && password === undefined;
+  if (isForAll && !links && !knock && !oauth) return { access: null, kept: [], made };
   for (const { name, token } of given.tokens)
     if (token === undefined) made.set(name, generateKey(TOKEN_PREFIX));
   const owner = { account: accountId, tunnel: '' };
@@ -50,6 +51,8 @@ export async function prepareAccess(
     password: password === undefined ? null : await hashes.hash(password, owner),
     links,
     knock,
+    sign_in,
+    oauth,
     tokens: given.tokens.map(({ name, token = made.get(name) ?? '' }) => ({ name, hash: hashKey(token) })),
   };
   return { access, kept: [...made.keys()], made };
@@ -82,8 +85,9 @@ const SMALL_WITHIN = (
  * Whether a policy keeps strangers out, which agents' keys require (protocol.md section 2.1). An `allow` list alone does
  * so only if each of its networks is private or small: several large ones together could be the whole internet.
  */
-export function isGuarded({ allow, basic, password, links, knock, tokens }: Access): boolean {
-  if (basic.length + tokens.length > 0 || password !== undefined || links || knock) return true;
+export function isGuarded({ allow, basic, password, links, knock, tokens, sign_in, oauth }: Access): boolean {
+  if (basic.length + tokens.length + sign_in.length > 0 || password !== undefined) return true;
+  if (links || knock || oauth) return true;
   return allow.length > 0 && allow.every((text) => isSmall(text));
 }
 
@@ -140,8 +144,8 @@ export class AccessPolicy {
   }
 
   get #asksPeople(): boolean {
-    const { password, links, knock } = this.stored;
-    return password !== null || links || knock;
+    const { password, links, knock, sign_in, oauth } = this.stored;
+    return password !== null || links || knock || oauth || sign_in.length > 0;
   }
 
   get hasTokens(): boolean {
@@ -189,7 +193,7 @@ export class AccessPolicy {
    * @param uses when tokens were last used, wall time in ms, by hash
    */
   view(uses: ReadonlyMap<string, number>): AccessView {
-    const { allow, basic, password, links, knock, tokens } = this.stored;
+    const { allow, basic, password, links, knock, tokens, sign_in, oauth } = this.stored;
     return {
       ...(allow.length > 0 && { allow }),
       ...(basic.length > 0 && { basic: basic.map(({ user }) => user) }),
@@ -197,6 +201,8 @@ export class AccessPolicy {
       ...(links && { links }),
       ...(knock && { knock }),
       ...(tokens.length > 0 && { tokens: tokens.map((token) => viewToken(token, uses.get(token.hash))) }),
+      ...(sign_in.length > 0 && { sign_in }),
+      ...(oauth && { oauth }),
     };
   }
 }

@@ -42,10 +42,12 @@ const access = fc
     links: fc.boolean(),
     knock: fc.boolean(),
     tokens: fc.constantFrom([], [{ name: 'ci', hash: hashKey('token') }]),
+    sign_in: fc.constantFrom([], ['*']),
+    oauth: fc.boolean(),
   })
   .filter(
-    ({ basic, password, links: takes, knock, tokens }) =>
-      basic.length > 0 || password !== null || takes || knock || tokens.length > 0,
+    ({ basic, password, links: takes, knock, tokens, sign_in, oauth }) =>
+      basic.length + tokens.length + sign_in.length > 0 || password !== null || takes || knock || oauth,
   )
   .map((given): StoredAccess => ({ version: 'v1', ...given }));
 

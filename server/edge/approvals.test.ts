@@ -6,6 +6,7 @@ import { ApprovalRequests, ApprovalWaits, KNOCK_HOLDS_MAX } from '../access/appr
 import { Passes } from '../access/passes.ts';
 import type { StoredKnock } from '../store/records.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccess } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { accessStep } from './access-pages.ts';
 import { Approvals, KNOCK_HOLD_MS, KNOCK_LOOK_SECONDS } from './approvals.ts';
@@ -22,8 +23,11 @@ describe('Approvals, for waiting visitors', () => {
   beforeEach(() => {
     clock = new FakeClock();
     waits = new ApprovalWaits(clock);
-    const base = { version: 'v1', allow: [], basic: [], password: null, links: false, tokens: [] };
-    tunnel = { id: 'one', access: new AccessPolicy({ ...base, knock: true }), knocks: knocks(null) };
+    tunnel = {
+      id: 'one',
+      access: new AccessPolicy(anAccess({ version: 'v1', knock: true })),
+      knocks: knocks(null),
+    };
     knocking = new Approvals({
       knocks: { knock: () => assert.fail('nobody knocks') },
       waits,

@@ -67,6 +67,8 @@ export interface StoredAccess {
   readonly password: string | null;
   readonly links: boolean;
   readonly knock: boolean;
+  readonly sign_in: readonly string[];
+  readonly oauth: boolean;
   readonly tokens: readonly StoredToken[];
 }
 

@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { OPEN } from '../../shared/access.ts';
 import { LinkTokens } from '../access/passes.ts';
 import { PasswordHashes } from '../access/password-hashes.ts';
 import { issueKey, type NewKey } from '../accounts/accounts.ts';
@@ -264,8 +265,7 @@ export const CALLER: Caller = { keyId: 'key', label: '', scope: { kind: 'all' } 
 
 /** An access policy without any requirements except the given fields. */
 export function anAccess(fields: Partial<StoredAccess> = {}): StoredAccess {
-  const nothing = { allow: [], basic: [], password: null, links: false, knock: false, tokens: [] };
-  return { version: randomUUID(), ...nothing, ...fields };
+  return { version: randomUUID(), ...OPEN, basic: [], tokens: [], password: null, ...fields };
 }
 
 /** No access policy. */

@@ -65,11 +65,11 @@ export function exposureWarning({ exposed }: AccessOptions): string | undefined 
  * @throws UsageError without a terminal to ask at, or for an invalid password
  */
 export async function completeAccess(options: WantedAccess, prompt: Prompt): Promise<Access> {
-  const { allow, password, links, knock, tokens } = options;
+  const { allow, password, links, knock, tokens, sign_in, oauth } = options;
   const basic: BasicCredentials[] = [];
   for (const { user, password: given } of options.basic)
     basic.push({ user, password: given ?? (await askFor(user, prompt)) });
-  return { allow, basic, password, links, knock, tokens };
+  return { allow, basic, password, links, knock, tokens, sign_in, oauth };
 }
 
 async function askFor(user: string, prompt: Prompt): Promise<string> {

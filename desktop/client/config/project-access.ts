@@ -5,6 +5,7 @@ import {
   ALLOW_MAX,
   BASIC_USERS_MAX,
   NETWORK_RULE,
+  OPEN,
   PASSWORD_RULE,
   TOKEN_NAME_RULE,
   TOKEN_RULE,
@@ -156,7 +157,8 @@ export function accessProblems({ auth, password, allow, tokens }: AccessFields):
 export function wantedAccess({ auth, password, allow, links, knock, tokens }: AccessFields): WantedAccess {
   const madePassword = password === true ? inventPassword() : undefined;
   const given = password === true ? madePassword : password;
-  return { allow, basic: auth.map(splitLogin), password: given, links, knock, tokens, madePassword };
+  const basic = auth.map(splitLogin);
+  return { ...OPEN, allow, basic, password: given, links, knock, tokens, madePassword };
 }
 
 /** A user has no colon (RFC 7617 section 2). */

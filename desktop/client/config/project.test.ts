@@ -201,6 +201,8 @@ describe('parseProject', () => {
         knock: true,
         tokens: [],
         madePassword: undefined,
+        sign_in: [],
+        oauth: false,
       },
     );
     assert.deepEqual(access('auth: ann:x\n    allow: 10.0.0.0/8'), {

@@ -60,6 +60,8 @@ const ASKED: Access = {
   links: true,
   knock: true,
   tokens: [{ name: 'ci', token: 'x'.repeat(24) }],
+  sign_in: ['*@example.com'],
+  oauth: true,
 };
 const SHOWN: AccessView = {
   allow: ['10.0.0.0/8'],
@@ -68,6 +70,8 @@ const SHOWN: AccessView = {
   links: true,
   knock: true,
   tokens: [{ name: 'ci' }],
+  sign_in: ['*@example.com'],
+  oauth: true,
 };
 const LOCKED = { ...TUNNEL, access: SHOWN };
 const NUMBER_1 = { ...TUNNEL, local_port: 1 };

@@ -77,7 +77,9 @@ export function asksVisitorsFor(asked: Access, shown: AccessView): boolean {
     (asked.password === undefined || shown.password === true) &&
     (!asked.links || shown.links === true) &&
     (!asked.knock || shown.knock === true) &&
-    asked.tokens.every(({ name }) => shown.tokens?.some((token) => token.name === name))
+    asked.tokens.every(({ name }) => shown.tokens?.some((token) => token.name === name)) &&
+    asked.sign_in.every((rule) => shown.sign_in?.includes(rule)) &&
+    (!asked.oauth || shown.oauth === true)
   );
 }
 
@@ -103,7 +105,8 @@ function withoutToken({ name, last_used_at }: AccessTokenView): AccessTokenView 
 }
 
 /** The `access` of a request: only what is set. */
-export function accessRequest({ allow, basic, password, links, knock, tokens }: Access): object {
+export function accessRequest(access: Access): object {
+  const { allow, basic, password, links, knock, tokens, sign_in, oauth } = access;
   return {
     ...(allow.length === 0 ? {} : { allow }),
     ...(basic.length === 0 ? {} : { basic }),
@@ -111,5 +114,7 @@ export function accessRequest({ allow, basic, password, links, knock, tokens }: 
     ...(links ? { links } : {}),
     ...(knock ? { knock } : {}),
     ...(tokens.length === 0 ? {} : { tokens }),
+    ...(sign_in.length === 0 ? {} : { sign_in }),
+    ...(oauth ? { oauth } : {}),
   };
 }

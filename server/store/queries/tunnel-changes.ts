@@ -123,13 +123,15 @@ function takesAway(before: StoredAccess | null, after: StoredAccess | null): boo
 
 function waysOf(access: StoredAccess | null): readonly string[] {
   if (access === null) return [];
-  const { basic, password, links, knock, tokens } = access;
+  const { basic, password, links, knock, tokens, sign_in, oauth } = access;
   return [
     ...basic.map(({ user }) => `basic ${user}`),
     ...tokens.map(({ hash }) => `token ${hash}`),
     ...(password === null ? [] : ['password']),
     ...(links ? ['links'] : []),
     ...(knock ? ['knock'] : []),
+    ...sign_in.map((rule) => `sign_in ${rule}`),
+    ...(oauth ? ['oauth'] : []),
   ];
 }
 

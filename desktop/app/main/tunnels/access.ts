@@ -83,6 +83,8 @@ export function accessAgain(access: AccessView, password: () => string): Access 
     links: access.links === true,
     knock: access.knock === true,
     tokens: (access.tokens ?? []).map(({ name }) => ({ name, token: undefined })),
+    sign_in: access.sign_in ?? [],
+    oauth: access.oauth === true,
   };
 }
 
