@@ -9,12 +9,12 @@ import type { AddressInfo, Server } from 'node:net';
 import { uriHost } from '../shared/networks.ts';
 
 /**
- * @limit Number of connections that the operating system queues until the relay accepts them. Beyond that, a connection
+ * Number of connections that the operating system queues until the relay accepts them. Beyond that, a connection
  * waits a second for its next attempt.
  */
 export const LISTEN_BACKLOG = 1024;
 /**
- * @limit How long a connection may be silent before TCP probes whether the peer is still reachable: a peer that lost
+ * How long a connection may be silent before TCP probes whether the peer is still reachable: a peer that lost
  * its network never reports it.
  */
 export const KEEP_ALIVE_MS = 60_000;

@@ -2,7 +2,7 @@
 import type { Clock } from './clock.ts';
 
 /**
- * @limit Maximum number of accounts or addresses that a rate limiter tracks; about 10 MB. Beyond that, the least
+ * Maximum number of accounts or addresses that a rate limiter tracks; about 10 MB. Beyond that, the least
  * recently seen one is forgotten.
  */
 export const RATE_BUCKETS_MAX = 100_000;

@@ -8,23 +8,23 @@ import type { TlsFile } from './edge/listener.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/database-address.ts';
 
-/** @limit Maximum of `CULVERT_MAX_TTL`: ten years. Keeps every expiry within what JavaScript dates can represent. */
+/** Maximum of `CULVERT_MAX_TTL`: ten years. Keeps every expiry within what JavaScript dates can represent. */
 const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
-/** @limit Maximum of `CULVERT_NAME_HOLD`: a year. Each ended tunnel occupies a row in the store for that time. */
+/** Maximum of `CULVERT_NAME_HOLD`: a year. Each ended tunnel occupies a row in the store for that time. */
 const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
 /**
- * @limit Maximum value of `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS`: by default no process may have
+ * Maximum value of `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS`: by default no process may have
  * more file descriptors than that, and each visitor uses up to two.
  */
 const CONNECTIONS_CEILING = 500_000;
 /**
- * @limit Maximum of `CULVERT_ADDRESS_REQUESTS` (requests per second): a relay serves fewer, so a higher value would not
+ * Maximum of `CULVERT_ADDRESS_REQUESTS` (requests per second): a relay serves fewer, so a higher value would not
  * be a limit.
  */
 const ADDRESS_REQUESTS_CEILING = 100_000;
-/** @limit Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
+/** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 const TRUNKS_CEILING = 16;
-/** @limit Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
+/** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
 
 /** Reads the text of a setting. */

@@ -6,20 +6,25 @@ import { BlockList } from 'node:net';
 import * as readers from './setting-readers.ts';
 
 /**
- * @limit Maximum number of concurrent visitor connections; the default of a setting. Each may cost about 170 KiB in the
+ * Maximum number of concurrent visitor connections; the default of a setting. Each may cost about 170 KiB in the
  * worst case.
+ * @limit operator: Visitor connections, by default | 503 `relay-busy`; `CULVERT_MAX_CONNECTIONS` changes it
  */
 const CONNECTIONS_MAX = 10_000;
 /**
- * @limit Maximum number of concurrent connections from one visitor address; the default of a setting. A browser opens
+ * Maximum number of concurrent connections from one visitor address; the default of a setting. A browser opens
  * six to a host, so about forty people can share an address.
+ * @limit visitor: Simultaneous connections from one IP address | 429 `too-many`; the operator can change it
  */
 const ADDRESS_CONNECTIONS_MAX = 256;
 /**
- * @limit Maximum number of trunks that a client may open per tunnel (protocol.md section 10); the default of a setting.
+ * Maximum number of trunks that a client may open per tunnel (protocol.md section 10); the default of a setting.
  */
 const TRUNKS_MAX = 2;
-/** @limit Maximum number of ACME orders per hour, unless the operator sets a different number. */
+/**
+ * Maximum number of ACME orders per hour, unless the operator sets a different number.
+ * @limit operator: Certificates ordered per hour, by default | later orders wait; `CULVERT_ACME_ORDERS_PER_HOUR` changes it
+ */
 const ORDERS_PER_HOUR = 20;
 
 /** The headings of the help and of docs/reference/settings.md, in their order. */

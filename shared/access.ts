@@ -6,30 +6,39 @@ import type { ValueRule } from './value-rules.ts';
 
 /** The access policy of a tunnel in the REST interface (protocol.md section 11). */
 
-/** @limit Maximum number of addresses and networks in a tunnel's `allow` list. */
+/**
+ * Maximum number of addresses and networks in a tunnel's `allow` list.
+ * @limit owner: Addresses and networks in `--allow` | 400 `invalid-access`
+ */
 export const ALLOW_MAX = 64;
-/** @limit Maximum number of users in a tunnel's `basic` list. */
+/**
+ * Maximum number of users in a tunnel's `basic` list.
+ * @limit owner: Users of HTTP Basic | 400 `invalid-access`
+ */
 export const BASIC_USERS_MAX = 16;
-/** @limit Maximum length of a user name in `basic`. */
+/** Maximum length of a user name in `basic`. */
 export const USER_MAX_LENGTH = 64;
-/** @limit Minimum length of a password in `basic`: shorter ones are guessed within the tries that an address has. */
+/** Minimum length of a password in `basic`: shorter ones are guessed within the tries that an address has. */
 export const PASSWORD_MIN_LENGTH = 4;
-/** @limit Maximum length of a password in `basic`: the upper bound keeps hashing cheap. */
+/** Maximum length of a password in `basic`: the upper bound keeps hashing cheap. */
 export const PASSWORD_MAX_LENGTH = 128;
 
-/** @limit Maximum number of tokens of a tunnel. */
+/**
+ * Maximum number of tokens of a tunnel.
+ * @limit owner: Tokens of a tunnel | 400 `invalid-access`
+ */
 export const TOKENS_MAX = 16;
-/** @limit Maximum length of a token's name. */
+/** Maximum length of a token's name. */
 export const TOKEN_NAME_MAX_LENGTH = 32;
-/** @limit Minimum length of a token that the owner chooses: tokens are stored with a fast hash. */
+/** Minimum length of a token that the owner chooses: tokens are stored with a fast hash. */
 export const TOKEN_MIN_LENGTH = 24;
-/** @limit Maximum length of a token. */
+/** Maximum length of a token. */
 export const TOKEN_MAX_LENGTH = 256;
-/** @limit Maximum number of rules in a tunnel's `sign_in`. */
+/** Maximum number of rules in a tunnel's `sign_in`. */
 export const SIGN_IN_MAX = 32;
-/** @limit Maximum length of an e-mail address in a rule of `sign_in`. */
+/** Maximum length of an e-mail address in a rule of `sign_in`. */
 export const EMAIL_MAX_LENGTH = 254;
-/** @limit Maximum length of the name of a group in a rule of `sign_in`. */
+/** Maximum length of the name of a group in a rule of `sign_in`. */
 export const GROUP_MAX_LENGTH = 128;
 /** Prefix of the tokens that a relay makes. */
 export const TOKEN_PREFIX = 'cvp_';

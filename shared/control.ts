@@ -47,20 +47,23 @@ export type RelayProblem = Omit<ProblemMessage, 'type'>;
 
 type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage | ProblemMessage;
 
-/** @limit Maximum length of the `detail` of a `problem` message; the rest is cut off. */
+/** Maximum length of the `detail` of a `problem` message; the rest is cut off. */
 export const PROBLEM_DETAIL_MAX_LENGTH = 80;
-/** @limit Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
+/** Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */
 export const KNOCK_AGENT_MAX_LENGTH = 256;
 
-/** @limit How long a client has to open a data socket after the `connection` message. */
+/**
+ * How long a client has to open a data socket after the `connection` message.
+ * @limit visitor: Wait for the client to accept a connection | 504 `client-timeout`
+ */
 export const PENDING_TIMEOUT_MS = 10_000;
-/** @limit ms between two WebSocket pings of the relay. */
+/** Milliseconds between two WebSocket pings of the relay. */
 export const PING_INTERVAL_MS = 30_000;
-/** @limit How long a ping may stay unanswered before the control socket is considered dead. */
+/** How long a ping may stay unanswered before the control socket is considered dead. */
 export const PONG_TIMEOUT_MS = 60_000;
-/** @limit Maximum size of a message on the control socket, in either direction. */
+/** Maximum size of a message on the control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
-/** @limit Maximum number of frames in one message of a client on its control socket. One is enough. */
+/** Maximum number of frames in one message of a client on its control socket. One is enough. */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
 export const CloseCode = {

@@ -82,7 +82,7 @@ export type CheckedDomain = TypeOf<typeof CHECKED_DOMAIN>;
 /* What domains are accepted (protocol.md section 12.1). */
 
 /**
- * @limit Maximum length of a custom domain: 253 characters (RFC 1035 section 2.3.4), less the label of its proof and a
+ * Maximum length of a custom domain: 253 characters (RFC 1035 section 2.3.4), less the label of its proof and a
  * dot, because the proof's name counts as well.
  */
 export const DOMAIN_MAX_LENGTH = 253 - (PROOF_LABEL.length + 1);

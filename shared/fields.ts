@@ -202,7 +202,7 @@ export const WILDCARD_ADDRESS: Field<string> = {
 };
 
 /**
- * @limit Maximum length of a tunnel's URL: a host name of 253 characters, a port, and a path with a name of 63.
+ * Maximum length of a tunnel's URL: a host name of 253 characters, a port, and a path with a name of 63.
  * Browsers take longer ones.
  */
 const TUNNEL_ADDRESS_MAX_CHARS = 2048;

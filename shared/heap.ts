@@ -6,11 +6,11 @@
  */
 const FLAG = '--heap-growing-percent';
 /**
- * @limit Memory by which V8's old generation may grow after one garbage collection before the next. Measured with bodies
+ * Memory by which V8's old generation may grow after one garbage collection before the next. Measured with bodies
  * of 100 KB: at a relay with 16 MB in use, a growth of 16 MB costs up to three times the CPU.
  */
 const GROWTH_MIN_BYTES = 48 * 1024 * 1024;
-/** @limit The same for a large heap, in % of the memory in use. Measured: V8's own choice, up to 300, takes as much CPU. */
+/** The same for a large heap, in % of the memory in use. Measured: V8's own choice, up to 300, takes as much CPU. */
 const GROWTH_MIN_PERCENT = 100;
 /** The same for a heap that has only begun to fill. */
 const GROWTH_MAX_PERCENT = 600;

@@ -15,11 +15,14 @@ import {
   type TypeOf,
 } from './fields.ts';
 
-/** @limit How long a visitor waits for the response to an approval request. */
+/**
+ * How long a visitor waits for the response to an approval request.
+ * @limit visitor: Wait for the owner's decision on an approval request | the request expires; the visitor can ask again
+ */
 export const KNOCK_SECONDS = 5 * 60;
-/** @limit How long an approved visitor has access by default. */
+/** How long an approved visitor has access by default. */
 const ADMISSION_DEFAULT_SECONDS = 3600;
-/** @limit Longest time for which a visitor can be approved, as for a signed link. */
+/** Longest time for which a visitor can be approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
 
 const ADMIT_RULE = 'admit must be true or false';

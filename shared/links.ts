@@ -19,13 +19,16 @@ import type { ValueRule } from './value-rules.ts';
 
 /** Signed links to a tunnel, as the REST interface has them (protocol.md section 11.2). */
 
-/** @limit Maximum length of a signed link's note. */
+/** Maximum length of a signed link's note. */
 export const LINK_NOTE_MAX_LENGTH = 64;
-/** @limit Maximum length of a signed link's path. */
+/** Maximum length of a signed link's path. */
 export const LINK_PATH_MAX_LENGTH = 1024;
-/** @limit Default lifetime of a signed link. */
+/** Default lifetime of a signed link. */
 export const LINK_DEFAULT_TTL_SECONDS = 24 * 3600;
-/** @limit Longest lifetime of a signed link. */
+/**
+ * Longest lifetime of a signed link.
+ * @limit owner: Lifetime of a signed link | 400 `invalid-link`
+ */
 export const LINK_MAX_TTL_SECONDS = 30 * 24 * 3600;
 
 /** The query parameter of a link's address. Local services never see it. */

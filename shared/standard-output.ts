@@ -1,6 +1,6 @@
 /** Standard output and standard error of a program: a write that fails is remembered, and never ends the program. */
 
-/** How much output of a program is kept while its disk is full. @limit */
+/** How much output of a program is kept while its disk is full. */
 const UNWRITTEN_MAX_BYTES = 65_536;
 
 /** `process.stdout` or `process.stderr`. */

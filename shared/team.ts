@@ -115,7 +115,7 @@ export function teamInviteSchema(most: number, length: number): JsonObject {
 
 /** What an invitation's address ends with. */
 export const INVITATION_TOKEN = /^[\w-]{32}$/;
-/** @limit Maximum length of a computer's name, which becomes the label of its key. */
+/** Maximum length of a computer's name, which becomes the label of its key. */
 export const MACHINE_MAX_LENGTH = 100;
 const ADDRESS_PATH = /^\/invite\/([\w-]{32})$/;
 

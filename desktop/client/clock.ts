@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { LongTimer } from '../../shared/timer.ts';
 
 /**
- * @limit Precision of most of the client's timeouts: they share one timer, so each is a multiple of this, and fires up
+ * Precision of most of the client's timeouts: they share one timer, so each is a multiple of this, and fires up
  * to this much later.
  */
 export const DEADLINE_TICK_MS = 250;

@@ -7,16 +7,16 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { ApiClient } from './relay/api-client.ts';
 
-/** @limit How long before a tunnel expires the first warning appears: time to finish something. */
+/** How long before a tunnel expires the first warning appears: time to finish something. */
 export const EXPIRY_FIRST_WARNING_MS = 10 * 60_000;
-/** @limit How long before a tunnel expires the last warning appears: time to extend it. */
+/** How long before a tunnel expires the last warning appears: time to extend it. */
 const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
 /**
- * @limit How often the relay is asked whether a tunnel was extended, once the last warning is over; and the longest
+ * How often the relay is asked whether a tunnel was extended, once the last warning is over; and the longest
  * wait before a tunnel that lives as long as its client is looked at again.
  */
 const EXPIRY_LOOK_MS = 60_000;
-/** @limit Shortest wait before a failed extension is tried again: tunnels may live for seconds only. */
+/** Shortest wait before a failed extension is tried again: tunnels may live for seconds only. */
 const EXTEND_RETRY_MIN_MS = 1000;
 
 const WARNINGS_MS = [EXPIRY_FIRST_WARNING_MS, EXPIRY_LAST_WARNING_MS];

@@ -13,13 +13,13 @@ import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { readLines } from './line-reader.ts';
 import { type Message, QUESTION_MESSAGES, toMessage } from './messages.ts';
 
-/** @limit Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
+/** Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
 const QUESTION_MAX_BYTES = 4096;
-/** @limit Messages around a message in a question: the longest policy has six. */
+/** Messages around a message in a question: the longest policy has six. */
 const QUESTION_DEPTH_MAX = 8;
-/** @limit Maximum number of such questions that wait for the owner. */
+/** Maximum number of such questions that wait for the owner. */
 const QUESTIONS_MAX = 8;
-/** @limit How long a program that connects to ask the owner has to send its question. */
+/** How long a program that connects to ask the owner has to send its question. */
 const QUESTION_TIMEOUT_MS = 2000;
 
 /**

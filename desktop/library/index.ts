@@ -35,7 +35,7 @@ import type {
 } from './types/index.d.ts';
 
 /**
- * @limit How long the library waits until the relay has closed a tunnel, so that a failed test ends within 2 s. After
+ * How long the library waits until the relay has closed a tunnel, so that a failed test ends within 2 s. After
  * that, the tunnel remains at the relay until it expires.
  */
 const LIBRARY_CLOSE_MS = 1500;

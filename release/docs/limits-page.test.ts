@@ -1,42 +1,51 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../repository.ts';
 import { allLimits, limitsOf, readable } from './limits-page.ts';
 
 describe('limits', () => {
-  it('each have a reason in the comment above them', async () => {
-    const limits = await allLimits();
-    assert.ok(limits.length > 400, `${limits.length} limits`);
-    assert.deepEqual(
-      limits.filter(({ reason }) => reason === ''),
-      [],
-    );
+  it('are marked for everyone who meets some, each under a name of its own', () => {
+    const limits = allLimits();
+    const rows = limits.map(({ metBy, subject }) => `${metBy}: ${subject}`);
+    assert.deepEqual(rows.toSorted(), [...new Set(rows)].toSorted());
+    for (const who of ['visitor', 'owner', 'operator'])
+      assert.ok(limits.filter(({ metBy }) => metBy === who).length > 8, who);
   });
 
-  it('are the marked constants with their values and reasons, exported or not', () => {
-    const source = `import { A_MS } from './a.ts';
-/** @limit ms until it ends ({@link A_MS}). */
-export const FIRST_MS = A_MS;
+  it('are the marked constants with their values, exported or not', () => {
+    const source = `/**
+ * Time until it ends.
+ * @limit visitor: Wait for it | 503 \`late\`
+ */
+export const FIRST_MS = 5;
 /** Of none. */
 const TWO = 2;
 
 /**
- * @limit The second one,
- * on two lines. The rest is not shown.
+ * The second one,
+ * on two lines.
+ * @limit operator: Size of the second one | it is refused
  */
-export const SECOND: number =
+const SECOND_BYTES: number =
   2 * 1024;
-/** @limit No number. */
-export const NAME = 'name';
-/** @limit Of one. */
-const ONE_MAX = 2 * FIRST_MS;
-/** @limit */
-export const THIRD_MAX = 3;
 `;
-    assert.deepEqual(limitsOf(source, { FIRST_MS: 5 }), [
-      { name: 'FIRST_MS', value: 5, reason: 'Time until it ends' },
-      { name: 'SECOND', value: 2048, reason: 'The second one, on two lines' },
-      { name: 'ONE_MAX', value: 10, reason: 'Of one' },
-      { name: 'THIRD_MAX', value: 3, reason: '' },
+    assert.deepEqual(limitsOf(source), [
+      { metBy: 'visitor', subject: 'Wait for it', name: 'FIRST_MS', value: 5, beyond: '503 `late`' },
+      {
+        metBy: 'operator',
+        subject: 'Size of the second one',
+        name: 'SECOND_BYTES',
+        value: 2048,
+        beyond: 'it is refused',
+      },
     ]);
+  });
+
+  it('have a complete mark', () => {
+    const files = globSync('{server,desktop,shared}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
+    const marks = files.flatMap((file) => readFileSync(join(ROOT, file), 'utf8').match(/@limit \w+:/g) ?? []);
+    assert.equal(marks.length, allLimits().length);
   });
 
   it('are shown in the unit of their name', () => {

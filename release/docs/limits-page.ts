@@ -1,62 +1,24 @@
-/** Generates limits.md from the constants. The reason for each limit is the comment above it, and nowhere else. */
+/** Generates limits.md from the constants that a person can meet: those whose comment ends with `@limit`. */
 import { globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { ROOT } from '../repository.ts';
-import { code, pageStart } from './page.ts';
+import { markdownTable, pageStart } from './page.ts';
+
+/** The headings of those who meet a limit, by the word in the mark. */
+const MET_BY = { visitor: 'For visitors', owner: 'For owners', operator: 'For operators' } as const;
 
 export interface Limit {
+  readonly metBy: keyof typeof MET_BY;
+  readonly subject: string;
   readonly name: string;
   readonly value: number;
-  /** the text of its comment on one line; empty without a comment */
-  readonly reason: string;
+  readonly beyond: string;
 }
 
-/** The headings of one end's limits. A file is below the first heading that has the beginning of its path. */
-type Rooms = readonly (readonly [heading: string, ...paths: string[]])[];
-
-const RELAY_ROOMS: Rooms = [
-  ['API', 'server/api/'],
-  ['Keys and invitations', 'server/accounts/'],
-  ['Administration', 'server/administration/'],
-  ['Tunnels', 'server/tunnels/'],
-  ['The store', 'server/store/'],
-  ['Log and metrics', 'server/observe/'],
-  ['Start, shutdown and handoff', 'server/handoff/', 'server/cli/', 'server/relay/'],
-  ['HTTP/2', 'server/edge/http2/'],
-  ['Visitors', 'server/edge/'],
-  ['Clients', 'server/clients/'],
-  ['Several relays as one', 'server/cluster/'],
-  ['Access to tunnels', 'server/access/'],
-  ['DNS authority for challenges', 'server/certificates/dns/'],
-  ['Certificates', 'server/certificates/'],
-  ['Domains', 'server/domains/'],
-  ['`culvert-relay doctor`', 'server/diagnostics/'],
-  ['Settings and listeners', 'server/'],
-];
-
-const CLIENT_ROOMS: Rooms = [
-  [
-    'The local service',
-    'desktop/client/local/',
-    'desktop/client/visitors/',
-    'desktop/client/data/header-rewriter',
-  ],
-  ['Compression', 'desktop/client/compression/'],
-  ['The request log', 'desktop/client/inspector/', 'desktop/client/methods/', 'desktop/client/host/'],
-  ['Shared folders', 'desktop/client/share/'],
-  ['`culvert doctor`', 'desktop/client/diagnostics/'],
-  ['Files that it reads', 'desktop/client/config/'],
-  ['The relay', 'desktop/client/', 'desktop/library/'],
-  ['Agents', 'desktop/cli/mcp/'],
-  ['The command', 'desktop/cli/'],
-  ['The window in a browser', 'desktop/app/browser/'],
-  ['The desktop app', 'desktop/app/'],
-];
-
-const INTRODUCTION = `Each limit is a constant next to the code that applies it. The comment above the constant explains its value; this page shows the beginning of that comment. Operators can change the limits that are
-[settings](settings.md), and plans have limits of their own.`;
+const INTRODUCTION = `These are the limits that you can meet, and what happens beyond them. Words such as \`too-many\` are the codes of [errors](errors.md).
+Operators can change those that are [settings](settings.md), and [plans](../operating/accounts.md) add limits for each account. All other
+limits are constants in the source code, each with its reason in the comment above it.`;
 
 const CONCLUSION = `## No limit
 
@@ -65,125 +27,40 @@ silent indefinitely. A body can be any size, because it is streamed using consta
 visitor with a data socket, one for the control socket of each tunnel, and one for each trunk.
 `;
 
-/** A constant with the comment above it. */
-const CONSTANTS =
-  /(?:^\/\*\*(?<comment>(?:(?!\*\/)[\s\S])*)\*\/\n)?^(?:export )?const (?<name>[A-Z][A-Z0-9_]*)(?:: \w+)? =\s*(?<initializer>[^;]+);/gm;
-
-/** Marks a constant as a limit. */
-const MARK = /@limit\b/;
+/** A constant with a mark: `@limit METBY: SUBJECT | BEYOND` at the end of the comment above it. */
+const MARKED =
+  /@limit (?<metBy>visitor|owner|operator): (?<subject>[^|\n]+) \| (?<beyond>[^\n]+)\n \*\/\n(?:export )?const (?<name>[A-Z][A-Z0-9_]*)(?:: \w+)? =\s*(?<initializer>[^;]+);/g;
 
 /** @returns the whole page */
-export async function limitsPage(): Promise<string> {
-  const parts = [
-    pageStart('Limits', 'the constants and their comments', INTRODUCTION),
-    '## The relay\n',
-    ...lists(await markedLimits('server'), RELAY_ROOMS),
-    '## The client\n',
-    ...lists(await markedLimits('desktop'), CLIENT_ROOMS),
-  ];
-  const both = await markedLimits('shared');
-  parts.push(
-    '## Both ends\n',
-    list(
-      '',
-      both.flatMap(([, limits]) => limits),
+export function limitsPage(): string {
+  const limits = allLimits().toSorted((a, b) => a.subject.localeCompare(b.subject, 'en'));
+  const parts = Object.entries(MET_BY).flatMap(([who, heading]) => [
+    `## ${heading}\n`,
+    markdownTable(
+      ['limit', 'value', 'beyond it'],
+      limits
+        .filter(({ metBy }) => metBy === who)
+        .map(({ subject, name, value, beyond }) => [subject, readable(name, value), beyond]),
     ),
-    CONCLUSION,
+  ]);
+  return [pageStart('Limits', 'the constants marked `@limit`', INTRODUCTION), ...parts, CONCLUSION].join(
+    '\n',
   );
-  return parts.join('\n');
-}
-
-function lists(files: readonly [file: string, limits: Limit[]][], rooms: Rooms): string[] {
-  const roomOf = (file: string) => rooms.find(([, ...paths]) => paths.some((path) => file.startsWith(path)));
-  return rooms.map((room) => {
-    const limits = files.filter(([file]) => roomOf(file) === room).flatMap(([, ofFile]) => ofFile);
-    return list(room[0], limits);
-  });
-}
-
-/** @returns the marked limits of each file in a folder */
-async function markedLimits(folder: string): Promise<[file: string, limits: Limit[]][]> {
-  const files = globSync(`${folder}/**/*.ts`, { cwd: ROOT, exclude: ['**/*.test.ts', '**/testing/**'] });
-  const found: [string, Limit[]][] = [];
-  for (const file of files.map((path) => path.replaceAll('\\', '/')).toSorted())
-    found.push([file, await readLimits(file)]);
-  return found;
 }
 
 /** @returns every limit on the page */
-export async function allLimits(): Promise<Limit[]> {
-  const all = await Promise.all(['server', 'desktop', 'shared'].map(markedLimits));
-  return all.flat().flatMap(([, limits]) => limits);
+export function allLimits(): Limit[] {
+  const files = globSync('{server,desktop,shared}/**/*.ts', { cwd: ROOT, exclude: ['**/*.test.ts'] });
+  return files.flatMap((file) => limitsOf(readFileSync(join(ROOT, file), 'utf8')));
 }
 
-/** @param file from the root of the repository */
-async function readLimits(file: string): Promise<Limit[]> {
-  const source = readFileSync(join(ROOT, file), 'utf8');
-  if (!MARK.test(source)) return [];
-  try {
-    return limitsOf(source, {});
-  } catch {
-    // A value is made of others, which are exported here or imported from elsewhere.
-    const from = [...source.matchAll(CONSTANT_IMPORTS)].map(([, path = '']) => join(dirname(file), path));
-    return limitsOf(
-      source,
-      Object.assign({}, ...(await Promise.all([...from, file].map(exportsOf)))) as object,
-    );
-  }
-}
-
-/** Imports of constants from other files. */
-const CONSTANT_IMPORTS = /^import \{[^}]*\b[A-Z][A-Z0-9_]+\b[^}]*\} from '(\.[^']+)';$/gm;
-
-async function exportsOf(file: string): Promise<object> {
-  return (await import(pathToFileURL(join(ROOT, file)).href)) as object;
-}
-
-/**
- * @param source TypeScript, formatted by Prettier
- * @param values by the names of constants that are exported or imported
- */
-export function limitsOf(source: string, exports: object): Limit[] {
-  const limits: Limit[] = [];
-  const values: Record<string, unknown> = { ...exports };
-  for (const { groups = {} } of source.matchAll(CONSTANTS)) {
-    const { comment = '', name = '', initializer = '' } = groups;
-    if (!MARK.test(comment)) continue;
-    const value = (values[name] ??= runInNewContext(initializer, { ...values }));
-    if (typeof value === 'number') limits.push({ name, value, reason: reasonOf(comment) });
-  }
-  return limits;
-}
-
-/** What may follow the purpose of a limit in the first sentence of its comment: why it has that value. */
-const WHY =
-  /[:;] | \(|, (?:so that|so|because|since|which|who|including|included|even if|even|as|with|in case|whose|like|or) /;
-
-/** The purpose in a comment. The value includes the unit, so it is removed from the purpose. */
-function reasonOf(comment: string): string {
-  const text = comment
-    .replaceAll(/\s*\n \* ?/g, ' ')
-    .replace(MARK, '')
-    .replaceAll(/\{@link (\w+)\}/g, '`$1`')
-    .trim();
-  const [sentence = ''] = text.split(/(?<=[.?!])\s+(?=[A-Z`])/, 1);
-  const [first = ''] = sentence.replace(/\.$/, '').split(WHY, 1);
-  const unitless = first
-    .replace(/^(?:ms|s|Seconds) (?=\w)/, 'Time ')
-    .replaceAll(/, in (?:ms|s|seconds)(?=[,.:])/g, '')
-    .replaceAll(/\bmost (?:ms|s) /g, 'most time ');
-  return unitless;
-}
-
-/** How often something is done is no limit. */
-const INTERVAL = /^(?:How often|Time between|Longest time between|Time until the next) /;
-
-function list(heading: string, limits: readonly Limit[]): string {
-  const title = heading === '' ? '' : `### ${heading}\n\n`;
-  const lines = limits
-    .filter(({ reason }) => !INTERVAL.test(reason))
-    .map(({ name, value, reason }) => `- ${code(name)} ${readable(name, value)}: ${reason}\n`);
-  return `${title}${lines.join('')}`;
+/** @param source TypeScript, formatted by Prettier; the values of marked constants are made of numbers alone */
+export function limitsOf(source: string): Limit[] {
+  return [...source.matchAll(MARKED)].map(({ groups = {} }) => {
+    const { metBy, subject = '', beyond = '', name = '', initializer = '' } = groups;
+    const value = runInNewContext(initializer) as number;
+    return { metBy: metBy as Limit['metBy'], subject, name, value, beyond };
+  });
 }
 
 /** @returns the value in readable form, with the unit at the end of the constant's name */

@@ -11,7 +11,7 @@ import type { StoredToken } from '../store/records.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import { type LinkTokens, type Passes, type PassScope, passScope, type SignedLink } from './passes.ts';
 
-/** @limit Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
+/** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
 
 /** A request whose access is checked. */

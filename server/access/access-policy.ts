@@ -9,11 +9,11 @@ import type { RevokedLink, StoredAccess, StoredToken } from '../store/records.ts
 import type { PasswordHashes } from './password-hashes.ts';
 
 /**
- * @limit Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be
+ * Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be
  * larger.
  */
 const AGENT_ALLOW_MIN_BITS = 16;
-/** @limit Largest IPv6 network, in bits, that counts as access control for an agent's tunnel, unless it is private. */
+/** Largest IPv6 network, in bits, that counts as access control for an agent's tunnel, unless it is private. */
 const AGENT_ALLOW_MIN_BITS_IPV6 = 32;
 
 /** An access policy that is ready to be stored, with the tokens that were made for it, by name. */

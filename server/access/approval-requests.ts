@@ -4,16 +4,17 @@ import { networkOf } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
 import type { StoredKnock, StoredKnocks } from '../store/records.ts';
 
-/** @limit Maximum number of a tunnel's visitors that may be waiting for approval at the same time. */
+/** Maximum number of a tunnel's visitors that may be waiting for approval at the same time. */
 export const APPROVALS_WAITING_MAX = 32;
 /**
- * @limit Maximum number of visitors from one address that may be waiting for approval, including those denied recently.
+ * Maximum number of visitors from one address that may be waiting for approval, including those denied recently.
  * An IPv6 address counts as its /64.
+ * @limit visitor: Open approval requests from one IP address, per tunnel | 429 `access-attempts`
  */
 export const APPROVALS_PER_ADDRESS_MAX = 3;
-/** @limit Maximum number of denied visitors that the relay remembers per tunnel; the oldest is forgotten first. */
+/** Maximum number of denied visitors that the relay remembers per tunnel; the oldest is forgotten first. */
 export const APPROVALS_REFUSED_MAX = 32;
-/** @limit Maximum number of responses that the relay delays for one approval request: a few browser tabs. */
+/** Maximum number of responses that the relay delays for one approval request: a few browser tabs. */
 export const KNOCK_HOLDS_MAX = 4;
 
 export type ApprovalState = 'waiting' | 'admitted' | 'refused' | 'unanswered';

@@ -5,11 +5,14 @@ import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TenantCache } from '../tenant-cache.ts';
 
-/** @limit Maximum number of valid access cookies that the relay caches; about 3 MB. Others cost a MAC each time. */
+/** Maximum number of valid access cookies that the relay caches; about 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
-/** @limit How long before a visitor who has been given access is asked for credentials again. */
+/**
+ * How long before a visitor who has been given access is asked for credentials again.
+ * @limit visitor: Access after a correct password | the visitor is asked again
+ */
 export const PASS_SECONDS = 12 * 3600;
-/** @limit How long the relay signs access cookies with the same key. */
+/** How long the relay signs access cookies with the same key. */
 export const PASS_KEY_MS = 7 * 24 * 3600_000;
 
 /** What a pass is valid for; it is valid for nothing else. */

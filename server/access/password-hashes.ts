@@ -3,16 +3,16 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { Turnstile } from '../turnstile.ts';
 
 /**
- * @limit Number of passwords that are hashed at the same time: Node has four threads, which also look up names and read
+ * Number of passwords that are hashed at the same time: Node has four threads, which also look up names and read
  * files.
  */
 export const HASHES_AT_ONCE = 2;
 /**
- * @limit Maximum number of one account's passwords that may wait to be hashed, including those for its tunnels; about 1
+ * Maximum number of one account's passwords that may wait to be hashed, including those for its tunnels; about 1
  * s.
  */
 export const HASHES_WAITING_OF_ONE_MAX = 32;
-/** @limit Maximum number of passwords from all accounts that may wait to be hashed; accounts take turns. */
+/** Maximum number of passwords from all accounts that may wait to be hashed; accounts take turns. */
 export const HASHES_WAITING_MAX = 1024;
 
 /** 16 MiB and about 50 ms for each: what OWASP's cheat sheet recommends for scrypt on shared memory. */

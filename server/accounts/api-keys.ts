@@ -4,7 +4,10 @@ import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
 import { API_KEY_PREFIX } from '../../shared/value-rules.ts';
 import type { AgentScope, KeyOwner, KeyScope, TunnelRecord } from '../store/records.ts';
 
-/** @limit Longest lifetime, counted from now, that an agent's key can give a tunnel, a signed link or an approval. */
+/**
+ * Longest lifetime, counted from now, that an agent's key can give a tunnel, a signed link or an approval.
+ * @limit owner: Lifetime of an agent's tunnel, link or approval | 400, and the error states the maximum
+ */
 const AGENT_MAX_TTL_SECONDS = 3600;
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

@@ -15,22 +15,23 @@ import { hashKey, sameHash } from './api-keys.ts';
 import { CredentialLookups } from './credential-lookups.ts';
 
 /**
- * @limit Maximum number of invalid API keys that an IP address may send per minute, and in one burst; further ones get
+ * Maximum number of invalid API keys that an IP address may send per minute, and in one burst; further ones get
  * 429 instead of 401, so that a misconfigured program slows down. Valid keys are never refused.
+ * @limit owner: Invalid API keys from one IP address | 429 `too-many-wrong-keys`
  */
 export const WRONG_KEYS_PER_MINUTE = 30;
 /**
- * @limit Maximum number of valid API keys that the relay caches, which do not have to wait for that; about 1 MB. Beyond
+ * Maximum number of valid API keys that the relay caches, which do not have to wait for that; about 1 MB. Beyond
  * that, the least recently used key is dropped.
  */
 export const KNOWN_KEYS_MAX = 10_000;
-/** @limit ms between two checks for changed keys and accounts; the relay must act on a change within 1 s. */
+/** Milliseconds between two checks for changed keys and accounts; the relay must act on a change within 1 s. */
 export const ACCESS_POLL_MS = 300;
-/** @limit Number of keys or accounts that one query reads. SQLite accepts 32,766 values in a statement. */
+/** Number of keys or accounts that one query reads. SQLite accepts 32,766 values in a statement. */
 export const ACCESS_BATCH = 500;
-/** @limit ms between two writes of the last use of keys to the store: it is accurate to within a minute. */
+/** Milliseconds between two writes of the last use of keys to the store: it is accurate to within a minute. */
 export const KEY_USES_FLUSH_MS = 30_000;
-/** @limit ms until the first use of a key is written. */
+/** Milliseconds until the first use of a key is written. */
 export const KEY_FIRST_USE_MS = 1000;
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.2). */

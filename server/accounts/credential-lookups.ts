@@ -7,13 +7,13 @@ import type { Clock } from '../clock.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { mapBusyError, Turnstile } from '../turnstile.ts';
 
-/** @limit Maximum number of unknown API keys or invitations that the database looks up at the same time. */
+/** Maximum number of unknown API keys or invitations that the database looks up at the same time. */
 const LOOKUPS_AT_ONCE = 8;
 /**
- * @limit Maximum number of them from one IP address; addresses take turns, and the relay's own machine counts as one.
+ * Maximum number of them from one IP address; addresses take turns, and the relay's own machine counts as one.
  */
 export const ADDRESS_LOOKUPS_AT_ONCE = 2;
-/** @limit Maximum number of an IP address's unknown API keys or invitations that may wait for that; more get 503. */
+/** Maximum number of an IP address's unknown API keys or invitations that may wait for that; more get 503. */
 export const ADDRESS_LOOKUPS_WAITING_MAX = 1000;
 
 interface CredentialLookupsOptions {

@@ -21,7 +21,7 @@ import type { Store } from '../store/store.ts';
 import { type IssuedKey, newKey } from './accounts.ts';
 import { CredentialLookups } from './credential-lookups.ts';
 
-/** @limit Maximum number of times per minute that an IP address may open or accept an invitation that is not valid. */
+/** Maximum number of times per minute that an IP address may open or accept an invitation that is not valid. */
 export const INVITE_TRIES_PER_MINUTE = 30;
 
 /** The key that a request was made with. Its label may be empty. */

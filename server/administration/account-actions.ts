@@ -7,7 +7,7 @@ import type { MadeAccount } from './administration.ts';
 import { ACCOUNT_NAME_RULE, type Given, isAccountName, REASON_MAX_LENGTH } from './given.ts';
 import { ADMIN_ACCOUNT, viewAccount } from './views.ts';
 
-/** @limit Maximum number of accounts that one command can create. */
+/** Maximum number of accounts that one command can create. */
 export const ACCOUNTS_AT_ONCE_MAX = 1000;
 
 const NAME = { value: 'NAME', text: "The account's name." };

@@ -6,15 +6,15 @@ import { NAME_PATTERN, TTL_MIN_SECONDS } from '../../shared/value-rules.ts';
 import { SCOPE_WORDS } from '../accounts/api-keys.ts';
 import type { KeyScope } from '../store/records.ts';
 
-/** @limit Longest lifetime that a key can be given. */
+/** Longest lifetime that a key can be given. */
 export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
-/** @limit Maximum length of a key's label. */
+/** Maximum length of a key's label. */
 export const KEY_LABEL_MAX_LENGTH = 100;
-/** @limit Maximum length of the prefix of an agent's names: the rest is for the names themselves. */
+/** Maximum length of the prefix of an agent's names: the rest is for the names themselves. */
 const AGENT_PREFIX_MAX_LENGTH = 32;
-/** @limit Maximum length of the reason for a suspension. */
+/** Maximum length of the reason for a suspension. */
 export const REASON_MAX_LENGTH = 200;
-/** @limit Longest lifetime of an invitation. */
+/** Longest lifetime of an invitation. */
 export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
 
 /** Seconds that an invitation is valid by default. */

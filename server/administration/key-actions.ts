@@ -30,7 +30,7 @@ import {
   viewNewInvitation,
 } from './views.ts';
 
-/** @limit Maximum number of invitations that one command can create. */
+/** Maximum number of invitations that one command can create. */
 export const INVITES_AT_ONCE_MAX = 1000;
 
 export const OF_ACCOUNT = { account: "the account's name; the default is all accounts" };

@@ -13,9 +13,15 @@ import type { ApiContext, ApiState } from './guards.ts';
 import { respondWithPage, wantsPage } from './pages.ts';
 import { type ApiDeps, idOf } from './route.ts';
 
-/** @limit Maximum number of programs that a relay sends at the same time. */
+/**
+ * Maximum number of programs that a relay sends at the same time.
+ * @limit operator: Simultaneous downloads of a program | 429 `rate-limited`
+ */
 export const DOWNLOADS_MAX = 32;
-/** @limit Maximum number of programs that a relay sends to one visitor address at the same time. */
+/**
+ * Maximum number of programs that a relay sends to one visitor address at the same time.
+ * @limit operator: Simultaneous downloads of a program from one IP address | 429 `rate-limited`
+ */
 export const ADDRESS_DOWNLOADS_MAX = 4;
 /** Seconds after which a download may find a place. */
 const RETRY_AFTER_SECONDS = 10;

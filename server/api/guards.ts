@@ -19,7 +19,7 @@ import { mapBusyError } from '../turnstile.ts';
 import type { RequestScheduler } from './scheduler.ts';
 
 /**
- * @limit Maximum size of a request body (protocol.md section 2.2: 413 above). A create request needs a few hundred
+ * Maximum size of a request body (protocol.md section 2.2: 413 above). A create request needs a few hundred
  * bytes.
  */
 export const BODY_MAX_BYTES = 16 * 1024;

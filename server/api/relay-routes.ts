@@ -13,7 +13,7 @@ import { orUnavailable, STORE_RETRY_AFTER_SECONDS } from '../store/store-errors.
 import { ANY_KEY_ERRORS, type ApiDeps, type Route, statusOf } from './route.ts';
 import { CREATES_PER_MINUTE, CREATE_BURST } from './scheduler.ts';
 
-/** @limit How long the database has to answer a readiness probe; the prober itself waits a few seconds. */
+/** How long the database has to answer a readiness probe; the prober itself waits a few seconds. */
 export const READY_TIMEOUT_MS = 2000;
 
 const HEALTHY = statusOf('ok', 'Healthy');

@@ -10,33 +10,36 @@ import { FairQueue } from '../../shared/scheduler/fair-reads.ts';
 import type { Clock } from '../clock.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
-/** @limit Average number of create requests that an account may make per minute (protocol.md section 3.2). */
+/**
+ * Average number of create requests that an account may make per minute (protocol.md section 3.2).
+ * @limit owner: Tunnels that an account creates | 429 `rate-limited`; `culvert` waits and tries again
+ */
 export const CREATES_PER_MINUTE = 10;
-/** @limit Maximum number of create requests that an account may make in one burst (protocol.md section 3.2). */
+/** Maximum number of create requests that an account may make in one burst (protocol.md section 3.2). */
 export const CREATE_BURST = 5;
 /**
- * @limit Share of event-loop time that the API may use while visitors are being served; visitors keep three quarters.
+ * Share of event-loop time that the API may use while visitors are being served; visitors keep three quarters.
  */
 export const API_LOOP_SHARE = 0.25;
-/** @limit Event-loop time that the API may use in one burst: a few requests. */
+/** Event-loop time that the API may use in one burst: a few requests. */
 const API_LOOP_BURST_MS = 1;
 /**
- * @limit Estimated ratio of the total event-loop time of an API request to the time it uses before its first database
+ * Estimated ratio of the total event-loop time of an API request to the time it uses before its first database
  * call. The total includes head and response. Measured: 1.3 for requests that need no store, up to 3 for those that do.
  */
 export const API_COST_FACTOR = 3;
-/** @limit How long visitors still count as busy after the event loop last did work for them. */
+/** How long visitors still count as busy after the event loop last did work for them. */
 export const VISITORS_RECENT_MS = 20;
 /**
- * @limit Maximum number of API writes that the database processes at the same time: enough to keep it busy, few enough
+ * Maximum number of API writes that the database processes at the same time: enough to keep it busy, few enough
  * to finish soon.
  */
 export const API_WRITES_MAX = 8;
-/** @limit Maximum number of API writes from one account that the database processes at the same time. */
+/** Maximum number of API writes from one account that the database processes at the same time. */
 export const ACCOUNT_WRITES_MAX = 2;
-/** @limit Average number of domains that an account may add or check per minute. */
+/** Average number of domains that an account may add or check per minute. */
 export const DOMAIN_CALLS_PER_MINUTE = 20;
-/** @limit Maximum number of domains that an account may add or check in one burst. */
+/** Maximum number of domains that an account may add or check in one burst. */
 export const DOMAIN_CALLS_BURST = 10;
 
 interface RequestSchedulerDeps {

@@ -32,7 +32,7 @@ import type { ApiContext, ApiState } from './guards.ts';
 import { respondWithPage, wantsPage } from './pages.ts';
 import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
 
-/** @limit Maximum number of people that an owner can invite in one request. */
+/** Maximum number of people that an owner can invite in one request. */
 const TEAM_INVITES_AT_ONCE_MAX = 100;
 
 export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[] {

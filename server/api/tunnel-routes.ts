@@ -43,7 +43,7 @@ import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './rou
 import { CREATES_PER_MINUTE, CREATE_BURST } from './scheduler.ts';
 
 /**
- * @limit Number of tunnels in a list response that are serialized before other work gets a turn: this takes about as
+ * Number of tunnels in a list response that are serialized before other work gets a turn: this takes about as
  * long as another request.
  */
 export const LIST_BATCH = 50;

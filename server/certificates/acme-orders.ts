@@ -13,18 +13,18 @@ import type { ChallengeSolver, IsServed, Plan } from './challenge-solver.ts';
 import type { KnownCertificates } from './known-certificates.ts';
 
 /**
- * @limit Delay before a failed ACME order is retried; doubled for each failure in a row. Authorities allow five an
+ * Delay before a failed ACME order is retried; doubled for each failure in a row. Authorities allow five an
  * hour.
  */
 export const ORDER_RETRY_MS = 180_000;
-/** @limit Pause before the next request to a certificate authority that failed; doubled for each failure in a row. */
+/** Pause before the next request to a certificate authority that failed; doubled for each failure in a row. */
 export const AUTHORITY_RETRY_MS = 10_000;
-/** @limit Longest pause before the next request to a certificate authority that failed. */
+/** Longest pause before the next request to a certificate authority that failed. */
 export const AUTHORITY_RETRY_MAX_MS = 3_600_000;
-/** @limit Number of ACME orders that a relay processes at the same time. */
+/** Number of ACME orders that a relay processes at the same time. */
 export const ORDERS_AT_ONCE = 32;
 /**
- * @limit Maximum number of names that the relay remembers because ordering a certificate for them would currently fail;
+ * Maximum number of names that the relay remembers because ordering a certificate for them would currently fail;
  * about 2 MB.
  */
 export const REFUSED_NAMES_MAX = 10_000;

@@ -18,18 +18,18 @@ import { CertifiedHandshakes } from './handshakes.ts';
 import { certifiable, KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
 
 /**
- * @limit Maximum number of concurrent connections to the plain HTTP port; the oldest unfinished one is closed first.
+ * Maximum number of concurrent connections to the plain HTTP port; the oldest unfinished one is closed first.
  */
 export const HTTP_PORT_CONNECTIONS_MAX = 1024;
-/** @limit Maximum number of them from one IP address. An IPv6 address counts as its /64. */
+/** Maximum number of them from one IP address. An IPv6 address counts as its /64. */
 export const HTTP_PORT_ADDRESS_CONNECTIONS_MAX = 32;
-/** @limit Maximum size of a request's headers on the plain HTTP port. */
+/** Maximum size of a request's headers on the plain HTTP port. */
 export const HTTP_PORT_HEAD_MAX_BYTES = 8 * 1024;
-/** @limit How long a request on the plain HTTP port may take to arrive, or its response to be read. */
+/** How long a request on the plain HTTP port may take to arrive, or its response to be read. */
 export const HTTP_PORT_REQUEST_MS = 10_000;
-/** @limit How long a connection to the plain HTTP port waits for another request. */
+/** How long a connection to the plain HTTP port waits for another request. */
 export const HTTP_PORT_IDLE_MS = 5000;
-/** @limit Maximum number of requests per connection to the plain HTTP port. */
+/** Maximum number of requests per connection to the plain HTTP port. */
 export const HTTP_PORT_REQUESTS_MAX = 100;
 
 /** ms that ACME orders get to end when the relay stops. */

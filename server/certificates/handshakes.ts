@@ -8,16 +8,19 @@ import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
 import type { HolderOf, IsServed, PlanFor } from './challenge-solver.ts';
 import { certifiable, type KnownCertificates, type PresentedChallenges } from './known-certificates.ts';
 
-/** @limit Maximum number of TLS handshakes that may wait for ACME orders. */
+/** Maximum number of TLS handshakes that may wait for ACME orders. */
 export const CERTIFICATE_WAITS_MAX = 512;
-/** @limit Maximum number of TLS handshakes that may wait for the same name's ACME order. */
+/** Maximum number of TLS handshakes that may wait for the same name's ACME order. */
 export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
 /**
- * @limit Maximum number of TLS handshakes that may wait for one account's ACME orders, so that an owner of many names
+ * Maximum number of TLS handshakes that may wait for one account's ACME orders, so that an owner of many names
  * cannot take the places of other people's visitors.
  */
 export const CERTIFICATE_WAITS_PER_ACCOUNT_MAX = 64;
-/** @limit How long a TLS handshake waits for an ACME order: as long as browsers do. */
+/**
+ * How long a TLS handshake waits for an ACME order: as long as browsers do.
+ * @limit visitor: Wait for the first certificate of an address | the TLS handshake fails; a later attempt succeeds
+ */
 export const CERTIFICATE_WAIT_MS = 30_000;
 
 export interface HandshakesDeps {

@@ -13,17 +13,17 @@ import { Turnstile } from '../turnstile.ts';
 import type { ChallengeSolver } from './challenge-solver.ts';
 
 /**
- * @limit Maximum number of concurrent queries that look up other relays' challenges in the database; further requests
+ * Maximum number of concurrent queries that look up other relays' challenges in the database; further requests
  * from the outside get no answer.
  */
 export const CHALLENGE_LOOKUPS_MAX = 32;
 /**
- * @limit Maximum number of certificates that are kept in memory for TLS handshakes; about 70 MB. Others are read from
+ * Maximum number of certificates that are kept in memory for TLS handshakes; about 70 MB. Others are read from
  * the store again.
  */
 export const CONTEXTS_MAX = 2000;
 /**
- * @limit Maximum number of certificates that are read from the database at the same time; further handshakes get none.
+ * Maximum number of certificates that are read from the database at the same time; further handshakes get none.
  */
 export const CERTIFICATE_READS_MAX = 256;
 

@@ -11,7 +11,7 @@ import { describeError } from '../log.ts';
 import { type GivenCommand, GivenOptions } from './admin-command.ts';
 import { ExitCode, type Shell } from './command.ts';
 
-/** @limit Maximum of `--idle`, so that diagnostics end in reasonable time. */
+/** Maximum of `--idle`, so that diagnostics end in reasonable time. */
 const DIAGNOSIS_IDLE_MAX_SECONDS = 30 * 60;
 
 const NAME_COLUMNS = 19;

@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline';
 import type { ListenerName } from '../listeners.ts';
 import { ExitCode } from './command.ts';
 
-/** @limit Maximum time to notify the service manager that the relay has started. */
+/** Maximum time to notify the service manager that the relay has started. */
 const NOTIFY_TIMEOUT_MS = 5000;
-/** @limit How long a relay started with `--detach` may take to start accepting requests. */
+/** How long a relay started with `--detach` may take to start accepting requests. */
 const DETACHED_START_MS = 120_000;
 
 /**

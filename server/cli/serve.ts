@@ -16,7 +16,10 @@ import { DatabaseInUseError } from '../store/store-errors.ts';
 import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 
-/** @limit How long open connections have to finish after the first SIGTERM (protocol.md section 7). */
+/**
+ * How long open connections have to finish after the first SIGTERM (protocol.md section 7).
+ * @limit operator: Time for open connections after SIGTERM | they are closed
+ */
 const STOP_DEADLINE_MS = 30_000;
 
 export { systemClock } from '../clock.ts';

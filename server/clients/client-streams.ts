@@ -9,7 +9,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
 /**
- * @limit How long a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits
+ * How long a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits
  * behind what was sent before; including the second until the relay checks, visitors still get a response within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;

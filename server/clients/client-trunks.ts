@@ -7,45 +7,45 @@ import type { Clock, Timer } from '../clock.ts';
 import { TrunkLife } from './trunk-life.ts';
 
 /**
- * @limit How long a tunnel's trunks can go without visitors before the relay closes them. Only the relay knows that no
+ * How long a tunnel's trunks can go without visitors before the relay closes them. Only the relay knows that no
  * visitor is on the way.
  */
 export const TRUNK_IDLE_MS = 60_000;
 /**
- * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection:
+ * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection:
  * more than a page. A move takes three round trips, and the new connection starts slowly, so that only transfers of
  * several times that gain time.
  */
 export const LARGE_FROM_FAR_BYTES = 512 * 1024;
 /**
- * @limit Number of bytes sent in only one direction after which a distant client's stream moves to its own connection
+ * Number of bytes sent in only one direction after which a distant client's stream moves to its own connection
  * if it competes for a slow trunk. Where packets are lost, all streams of a trunk share the speed of one connection.
  */
 export const LARGE_AMONG_OTHERS_BYTES = 8 * 1024;
-/** @limit Number of bytes that the other streams of such a trunk have carried in the same time. */
+/** Number of bytes that the other streams of such a trunk have carried in the same time. */
 export const OTHERS_BYTES = 128 * 1024;
-/** @limit Time after which a trunk is judged to be slow: every trunk is slow at first. */
+/** Time after which a trunk is judged to be slow: every trunk is slow at first. */
 export const SLOW_TRUNK_MS = 1000;
-/** @limit Bytes per millisecond of such a trunk's streams below which it is slow: 4 Mbit/s. */
+/** Bytes per millisecond of such a trunk's streams below which it is slow: 4 Mbit/s. */
 export const SLOW_TRUNK_RATE = 500;
 /**
- * @limit Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection.
+ * Number of bytes sent in only one direction after which a nearby client's stream moves to its own connection.
  * Only very large transfers gain anything there: this is more than the system buffers for a visitor that reads nothing,
  * which is better served on a trunk.
  */
 export const LARGE_BYTES = 8 * 1024 * 1024;
 /**
- * @limit How long a client has to accept each additional 16 KiB of a stream that has ended, or the rest of it: as long
+ * How long a client has to accept each additional 16 KiB of a stream that has ended, or the rest of it: as long
  * as for what precedes the Close frame of a data socket.
  */
 export const TRUNK_FLUSH_MS = 60_000;
 /**
- * @limit How long a client has to respond on each trunk that it opened under an earlier control socket, after it has
+ * How long a client has to respond on each trunk that it opened under an earlier control socket, after it has
  * opened a new control socket. The client has most likely lost its network in between, and visitors are waiting.
  */
 export const EARLIER_TRUNK_ANSWER_MS = 1000;
 /**
- * @limit Maximum number of trunks from a client's previous control sockets that may still carry visitors; the oldest is
+ * Maximum number of trunks from a client's previous control sockets that may still carry visitors; the oldest is
  * closed first.
  */
 export const RETIRED_TRUNKS_MAX = 8;

@@ -11,11 +11,11 @@ import type { HeldControl } from './ownership.ts';
 import { type ClientsContext, HOLD_OVER_MS, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 
 /**
- * @limit Maximum number of a tunnel's visitors that may wait for its client. The client accepts at most as many.
+ * Maximum number of a tunnel's visitors that may wait for its client. The client accepts at most as many.
  * Visitors count whether they are announced or not yet.
  */
 export const WAITING_MAX = 4096;
-/** @limit How long a tunnel's client is not told about another problem of the same kind. */
+/** How long a tunnel's client is not told about another problem of the same kind. */
 export const PROBLEM_INTERVAL_MS = 1000;
 
 /** For tunnels without them, which are most: empty sets and maps would also take memory. */

@@ -15,12 +15,12 @@ import {
 import type { ByteStreamHandler, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 
 /**
- * @limit Maximum size of the announcements queued for a client that is not reading them; about ten thousand
+ * Maximum size of the announcements queued for a client that is not reading them; about ten thousand
  * announcements.
  */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /**
- * @limit How long a client has to answer the Close frame on its control socket. Until then, a tunnel keeps at most one
+ * How long a client has to answer the Close frame on its control socket. Until then, a tunnel keeps at most one
  * replaced control socket.
  */
 const CONTROL_CLOSE_TIMEOUT_MS = 5000;

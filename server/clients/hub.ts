@@ -13,12 +13,12 @@ import { type Forwarder, NO_FORWARDER, type Ownership } from './ownership.ts';
 import { AwaitedSockets, type ClientsContext, HOLD_OVER_MS, type Pending } from './waiting-visitors.ts';
 
 /**
- * @limit How long clients have to move to another relay before a relay that is shutting down disconnects them: twice
+ * How long clients have to move to another relay before a relay that is shutting down disconnects them: twice
  * the period over which they are spread, and time for a few attempts.
  */
 export const DRAIN_MOVE_MS = 5000;
 /**
- * @limit ms between two checks, during shutdown, for visitors that still wait for data sockets and clients that are
+ * Milliseconds between two checks, during shutdown, for visitors that still wait for data sockets and clients that are
  * still connected.
  */
 export const DRAIN_LOOK_MS = 20;

@@ -9,7 +9,7 @@ import type { Dial, DialFault } from '../tunnels/stream.ts';
 import type { StreamSocket } from './client-streams.ts';
 
 /**
- * @limit How long a cluster member is considered alive without renewing its lease: slightly more than three renewals.
+ * How long a cluster member is considered alive without renewing its lease: slightly more than three renewals.
  */
 export const RELAY_LEASE_MS = 10_000;
 

@@ -4,12 +4,12 @@ import type { Trunk } from '../../shared/trunk/trunk.ts';
 import { LIFE_SIGN_MS } from './client-streams.ts';
 
 /**
- * @limit How long data on a trunk may go unanswered before the relay probes the client and sends it no new visitors
+ * How long data on a trunk may go unanswered before the relay probes the client and sends it no new visitors
  * over that trunk until it responds. A local service may need longer to respond; the client itself answers.
  */
 export const TRUNK_DOUBT_MS = 2000;
 /**
- * @limit Minimum time that a client has to acknowledge the end of a stream, which waits behind what was sent before
+ * Minimum time that a client has to acknowledge the end of a stream, which waits behind what was sent before
  * (protocol.md section 10.2).
  */
 export const TRUNK_ANSWER_MS = 60_000;

@@ -27,8 +27,9 @@ import type { ForwardedUpgrade, Forwarder, HopRequest } from './ownership.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /**
- * @limit Maximum number of control and data sockets opened by clients; about 7 KB each. Fewer than the file descriptors
+ * Maximum number of control and data sockets opened by clients; about 7 KB each. Fewer than the file descriptors
  * that systems allow a process.
+ * @limit operator: Control and data sockets of clients | 503 `too-many-sockets`
  */
 export const CLIENT_SOCKETS_MAX = 100_000;
 

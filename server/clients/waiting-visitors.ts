@@ -7,19 +7,22 @@ import { type LargeStream, Move, type StreamSocket } from './client-streams.ts';
 import type { ControlSocket } from './control-socket.ts';
 import type { Forwarder, Ownership, Visit, VisitFailure } from './ownership.ts';
 
-/** @limit How long visitors wait for a client that has just disconnected (protocol.md section 4.2). */
+/**
+ * How long visitors wait for a client that has just disconnected (protocol.md section 4.2).
+ * @limit visitor: Wait for a client that has just disconnected | 503 `tunnel-offline`
+ */
 export const HOLD_OVER_MS = 10_000;
 /**
- * @limit How long a relay waits for another relay to report a client that has just connected to it: the client's first
+ * How long a relay waits for another relay to report a client that has just connected to it: the client's first
  * visitor may arrive earlier.
  */
 export const CLAIM_GRACE_MS = 1000;
 /**
- * @limit How long a visitor may wait on another relay. That relay has time limits of its own, for its client and for one
+ * How long a visitor may wait on another relay. That relay has time limits of its own, for its client and for one
  * that has just left, which start when it has been found and reached.
  */
 export const VISIT_TIMEOUT_MS = PENDING_TIMEOUT_MS + HOLD_OVER_MS + 5000;
-/** @limit ms until a relay looks for a client again whose relay could not be reached, or did not have it. */
+/** Milliseconds until a relay looks for a client again whose relay could not be reached, or did not have it. */
 export const VISIT_RETRY_MS = 1000;
 
 /** An inbound connection that waits for its data socket. */

@@ -31,12 +31,12 @@ import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
 import { GIVE_BACK, TAKE } from './scripts.ts';
 
 /**
- * @limit How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the
+ * How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the
  * cluster.
  */
 const CLUSTER_START_TIMEOUT_MS = 5000;
 /**
- * @limit ms between two reminders to other relays not to use streams that pass through a relay that is shutting down.
+ * Milliseconds between two reminders to other relays not to use streams that pass through a relay that is shutting down.
  */
 const LEAVING_REPEAT_MS = 500;
 

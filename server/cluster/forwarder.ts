@@ -15,7 +15,7 @@ import type { HopDialer } from './hop/hop-dialer.ts';
 import type { Membership } from './members.ts';
 
 /**
- * @limit Delay before a relay looks again for a client that has just opened a trunk: the client may have connected to
+ * Delay before a relay looks again for a client that has just opened a trunk: the client may have connected to
  * another relay a moment ago.
  */
 export const CLAIM_LOOK_MS = 100;

@@ -11,10 +11,10 @@ import { readNumber } from './notifications.ts';
 import { type RedisCommands, RedisError } from './redis-client.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 
-/** @limit Maximum number of relays with a different cluster secret that are remembered to avoid logging them twice. */
+/** Maximum number of relays with a different cluster secret that are remembered to avoid logging them twice. */
 export const STRANGERS_MAX = 64;
 /**
- * @limit Number of ids that a relay tries at startup before it fails because all of them are taken: there are 65,535,
+ * Number of ids that a relay tries at startup before it fails because all of them are taken: there are 65,535,
  * so all tries fail only if something is very wrong.
  */
 export const RELAY_NUMBER_ATTEMPTS = 20;

@@ -13,10 +13,10 @@ import type { Clock, Timer } from '../clock.ts';
 import type { DomainNews, EndReason, TunnelNews } from '../tunnels/lifecycle.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 
-/** @limit ms between two checks of how much time has passed. */
+/** Milliseconds between two checks of how much time has passed. */
 export const CHANGE_POLL_MS = 500;
 /**
- * @limit How long the process can be suspended before other relays may have taken over its tunnels; far below the
+ * How long the process can be suspended before other relays may have taken over its tunnels; far below the
  * lease.
  */
 export const CHANGE_LEAP_MS = 3000;

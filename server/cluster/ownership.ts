@@ -15,19 +15,19 @@ import { connectionId } from './connection-id.ts';
 import { RedisError, type RedisLink } from './redis-client.ts';
 import { ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 
-/** @limit ms between two checks for changes to publish to Redis. */
+/** Milliseconds between two checks for changes to publish to Redis. */
 const RENEWAL_TICK_MS = 500;
-/** @limit ms between two renewals of a cluster member's lease, so that two may fail. */
+/** Milliseconds between two renewals of a cluster member's lease, so that two may fail. */
 const LEASE_RENEW_MS = 3000;
-/** @limit ms between two publications of every control socket to Redis. */
+/** Milliseconds between two publications of every control socket to Redis. */
 export const OWNERSHIP_REPEAT_MS = 5 * 60_000;
-/** @limit How long Redis keeps the entry for a control socket: three times the interval between two publications. */
+/** How long Redis keeps the entry for a control socket: three times the interval between two publications. */
 export const OWNERSHIP_KEEP_MS = 15 * 60_000;
-/** @limit How long a relay that was suspended tries to find out which of its tunnels have moved. */
+/** How long a relay that was suspended tries to find out which of its tunnels have moved. */
 export const LEAP_CHECK_MS = 5000;
-/** @limit ms between two such attempts. */
+/** Milliseconds between two such attempts. */
 export const LEAP_RETRY_MS = 100;
-/** @limit Number of tunnels that are published to Redis in one command, which delays the commands of everyone else. */
+/** Number of tunnels that are published to Redis in one command, which delays the commands of everyone else. */
 export const OWNERSHIP_BATCH = 500;
 
 interface Held {

@@ -4,12 +4,12 @@ import { fullJitter } from '../../shared/timer.ts';
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
 
-/** @limit How long Redis may take to accept a connection or to respond: thousands of times the usual duration. */
+/** How long Redis may take to accept a connection or to respond: thousands of times the usual duration. */
 export const REDIS_TIMEOUT_MS = 2000;
-/** @limit Longest pause before the next attempt to reach Redis, so that a restarted Redis is used again within 5 s. */
+/** Longest pause before the next attempt to reach Redis, so that a restarted Redis is used again within 5 s. */
 export const REDIS_RETRY_MAX_MS = 2000;
 /**
- * @limit How long a connection to Redis may be silent before TCP probes whether Redis is still reachable: nothing is
+ * How long a connection to Redis may be silent before TCP probes whether Redis is still reachable: nothing is
  * sent on the connection for messages.
  */
 const REDIS_KEEP_ALIVE_MS = 10_000;

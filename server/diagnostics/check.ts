@@ -3,7 +3,7 @@ import { RELAY_TITLE } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import { ask, type Question } from './http-probe.ts';
 
-/** @limit How long each check of `culvert-relay doctor` may take. */
+/** How long each check of `culvert-relay doctor` may take. */
 export const DIAGNOSIS_CHECK_MS = 15_000;
 
 export interface Check {

@@ -10,10 +10,10 @@ import { request as overTls } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 
-/** @limit How long a check of `culvert-relay doctor` waits for a response. */
+/** How long a check of `culvert-relay doctor` waits for a response. */
 export const DIAGNOSIS_ANSWER_MS = 10_000;
 /**
- * @limit Maximum number of characters that a check of `culvert-relay doctor` reads from a response; the description of
+ * Maximum number of characters that a check of `culvert-relay doctor` reads from a response; the description of
  * the API has about 150,000.
  */
 const DIAGNOSIS_ANSWER_MAX_BYTES = 1024 * 1024;

@@ -16,9 +16,9 @@ import { lastBackup } from '../store/sqlite/backup.ts';
 import { type Check, counted, Fault, Skipped, versionAt } from './check.ts';
 import { ask } from './http-probe.ts';
 
-/** @limit Accepted difference between the clocks of two machines: cluster members and proofs allow for that much. */
+/** Accepted difference between the clocks of two machines: cluster members and proofs allow for that much. */
 const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
-/** @limit Age above which a database backup is considered old. */
+/** Age above which a database backup is considered old. */
 const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
 
 export function machineChecks(config: Config): Check[] {

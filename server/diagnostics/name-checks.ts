@@ -9,7 +9,7 @@ import { outsideItsTime, readKeyPair, TlsFileError } from '../edge/listener.ts';
 import { type Check, counted, Fault, Skipped } from './check.ts';
 import { ask, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
 
-/** @limit If a certificate expires sooner than this, it should already have been renewed. */
+/** If a certificate expires sooner than this, it should already have been renewed. */
 const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
 
 /** A name below the tunnel domain that no tunnel has. */

@@ -19,7 +19,7 @@ import { Skipped } from './check.ts';
 import { ask, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
 
 /**
- * @limit Age above which `culvert-relay doctor` removes a test account that an earlier run left behind: longer than
+ * Age above which `culvert-relay doctor` removes a test account that an earlier run left behind: longer than
  * they run.
  */
 export const DIAGNOSIS_LEFTOVER_MS = 3_600_000;

@@ -16,7 +16,7 @@ import { unusedHost } from './name-checks.ts';
 import { OtherDatabaseError, type TestTunnel } from './test-tunnel.ts';
 
 /**
- * @limit How long the first part of a response may take to arrive while the second part is held back (the check for
+ * How long the first part of a response may take to arrive while the second part is held back (the check for
  * buffering proxies).
  */
 const DIAGNOSIS_PIECE_MS = 3000;

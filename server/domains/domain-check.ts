@@ -6,15 +6,15 @@ import { baseOfWildcard } from '../../shared/wildcard-hosts.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
 import type { DomainRecord } from '../store/records.ts';
 
-/** @limit How long a DNS server has to answer the first attempt. */
+/** How long a DNS server has to answer the first attempt. */
 const DNS_TRY_MS = 2000;
-/** @limit Maximum number of attempts per DNS query. */
+/** Maximum number of attempts per DNS query. */
 const DNS_TRIES = 2;
-/** @limit How long a DNS lookup may take in total, however many referrals it follows. */
+/** How long a DNS lookup may take in total, however many referrals it follows. */
 export const DNS_ANSWER_MS = 8000;
-/** @limit Maximum number of DNS values that a domain check shows to the domain's owner; the DNS may have any number. */
+/** Maximum number of DNS values that a domain check shows to the domain's owner; the DNS may have any number. */
 export const DNS_SHOWN_MAX = 4;
-/** @limit Length to which a domain check truncates each DNS value that it shows. */
+/** Length to which a domain check truncates each DNS value that it shows. */
 export const DNS_SHOWN_LENGTH = 100;
 
 /** The result for one of the two records that are checked. */

@@ -27,14 +27,14 @@ import {
 import { DOMAIN_GRACE_MS, type HeldDomains } from './domain-watch.ts';
 import { mustNotBeOwn, type OwnNames } from './verified-domains.ts';
 
-/** @limit Maximum number of concurrent domain checks requested by users; each takes six DNS queries. */
+/** Maximum number of concurrent domain checks requested by users; each takes six DNS queries. */
 export const DOMAIN_LOOKS_MAX = 32;
 /**
- * @limit Maximum number of concurrent domain checks requested by one account; its calls per minute keep few of them
+ * Maximum number of concurrent domain checks requested by one account; its calls per minute keep few of them
  * busy for long.
  */
 export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
-/** @limit How long the relay caches its own IP addresses, which are shown as records for some domains. */
+/** How long the relay caches its own IP addresses, which are shown as records for some domains. */
 export const OWN_ADDRESSES_MS = 5 * 60_000;
 
 /** Too many to guess, but short enough to be typed. */

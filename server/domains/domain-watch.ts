@@ -11,25 +11,31 @@ import type { DomainNews, TellPeers } from '../tunnels/lifecycle.ts';
 import { type DnsLookup, lookAt, proofText, verdictOf } from './domain-check.ts';
 import type { VerifiedDomains } from './verified-domains.ts';
 
-/** @limit ms between two checks of a verified domain. */
+/** Milliseconds between two checks of a verified domain. */
 export const DOMAIN_CHECK_MS = 24 * 3600_000;
 /**
- * @limit Random variation in the interval between two checks of the same domain, so that domains that were verified
+ * Random variation in the interval between two checks of the same domain, so that domains that were verified
  * together are not always checked together.
  */
 export const DOMAIN_CHECK_JITTER_MS = 2 * 3600_000;
-/** @limit How long the DNS records of a verified domain may be wrong before the domain is released. */
+/**
+ * How long the DNS records of a verified domain may be wrong before the domain is released.
+ * @limit owner: Time with wrong DNS records for a verified domain | the domain is released
+ */
 export const DOMAIN_GRACE_MS = 7 * 24 * 3600_000;
-/** @limit How long an unverified domain stays reserved for the account that added it. */
+/**
+ * How long an unverified domain stays reserved for the account that added it.
+ * @limit owner: Time to verify a domain | the domain is no longer reserved
+ */
 export const DOMAIN_CLAIM_MS = 30 * 24 * 3600_000;
-/** @limit ms between two searches for domains that are due for a check. */
+/** Milliseconds between two searches for domains that are due for a check. */
 export const DOMAIN_SWEEP_MS = 60_000;
-/** @limit Number of domains that a relay reserves for checking at a time: 70,000 a day. */
+/** Number of domains that a relay reserves for checking at a time: 70,000 a day. */
 export const DOMAIN_SWEEP_BATCH = 50;
-/** @limit Number of reserved domains that a relay checks at the same time. */
+/** Number of reserved domains that a relay checks at the same time. */
 export const DOMAIN_SWEEP_AT_ONCE = 8;
 /**
- * @limit How long a domain that a relay has reserved for checking stays reserved if no result is reported: the relay
+ * How long a domain that a relay has reserved for checking stays reserved if no result is reported: the relay
  * that reserved it has died.
  */
 export const DOMAIN_SWEEP_LEASE_MS = 3600_000;

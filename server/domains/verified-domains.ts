@@ -9,9 +9,9 @@ import type { DomainOwner } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
-/** @limit Number of domains that one query reads from the database; all of them are in memory, about 200 bytes each. */
+/** Number of domains that one query reads from the database; all of them are in memory, about 200 bytes each. */
 export const DOMAINS_BATCH = 1000;
-/** @limit Delay before the relay reads the list of domains again after the database has failed. */
+/** Delay before the relay reads the list of domains again after the database has failed. */
 export const DOMAIN_RETRY_MS = 1000;
 
 /**

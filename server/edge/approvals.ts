@@ -22,12 +22,12 @@ import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
 
 /**
- * @limit How long the relay delays a response while it waits for the owner's decision: less than the timeouts of
+ * How long the relay delays a response while it waits for the owner's decision: less than the timeouts of
  * reverse proxies.
  */
 export const KNOCK_HOLD_MS = 25_000;
 /**
- * @limit Interval at which a waiting visitor's page checks again if too many of that visitor's responses are already
+ * Interval at which a waiting visitor's page checks again if too many of that visitor's responses are already
  * delayed.
  */
 export const KNOCK_LOOK_SECONDS = 5;

@@ -14,7 +14,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './request-head.ts';
 
 /**
- * @limit How long before a browser sees a free-plan tunnel's warning page again: longer than nearly all of those
+ * How long before a browser sees a free-plan tunnel's warning page again: longer than nearly all of those
  * tunnels exist.
  */
 export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;

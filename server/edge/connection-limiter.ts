@@ -14,24 +14,24 @@ import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { type ParsedRequest, TunnelLookup } from './route.ts';
 
 /**
- * @limit Maximum number of new visitor connections that do not yet count towards `CULVERT_MAX_CONNECTIONS`: those that
+ * Maximum number of new visitor connections that do not yet count towards `CULVERT_MAX_CONNECTIONS`: those that
  * have not sent a request, and those that only the relay itself has responded to. More than a full accept queue, so
  * that a burst of visitors is accepted.
  */
 export const NEWCOMERS_MAX = 8192;
 /**
- * @limit Maximum ratio of the connection slots used by one account's tunnels to the slots still free for other
+ * Maximum ratio of the connection slots used by one account's tunnels to the slots still free for other
  * accounts. So the first account gets at most three quarters, and the next one three quarters of the rest, even if
  * their plans are unlimited.
  */
 const ACCOUNT_SHARE = 3;
 /**
- * @limit Maximum burst of requests from one address, expressed in seconds at its maximum request rate (protocol.md
+ * Maximum burst of requests from one address, expressed in seconds at its maximum request rate (protocol.md
  * section 4.6).
  */
 const ADDRESS_BURST_SECONDS = 10;
 /**
- * @limit Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams from one address may use in total.
+ * Share of `CULVERT_MAX_CONNECTIONS` that the connections and HTTP/2 streams from one address may use in total.
  * With the defaults, about 25 people who share an address can have 100 streams each.
  */
 export const ADDRESS_STREAM_SHARE = 0.25;

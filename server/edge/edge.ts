@@ -27,23 +27,23 @@ import { SocketConnection, type VisitorConnection } from './visitor-connection.t
 import { Visitor, type VisitorOptions } from './visitor.ts';
 
 /**
- * @limit How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections
+ * How long a relay that is shutting down waits for a quiet moment to close its listener, even if connections
  * still arrive.
  */
 const DRAIN_BACKLOG_MS = 5000;
 /**
- * @limit How long a relay that is shutting down waits for that moment before it holds new requests back until the
+ * How long a relay that is shutting down waits for that moment before it holds new requests back until the
  * listener is closed: a busy relay accepts connections more slowly than they arrive.
  */
 const DRAIN_HOLD_AFTER_MS = 500;
-/** @limit Longest event-loop iteration that counts as a quiet moment to close the listener. */
+/** Longest event-loop iteration that counts as a quiet moment to close the listener. */
 const QUIET_TURN_MS = 0.2;
 /**
- * @limit Interval at which the iteration length that counts as quiet is doubled while the listener waits to close: a
+ * Interval at which the iteration length that counts as quiet is doubled while the listener waits to close: a
  * busy relay has no quieter one.
  */
 const QUIET_DOUBLING_MS = 500;
-/** @limit How long a handoff waits for the rest of an API request's body to arrive. */
+/** How long a handoff waits for the rest of an API request's body to arrive. */
 export const HANDOFF_SETTLE_MS = 2000;
 
 export class Edge {

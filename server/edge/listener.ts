@@ -18,11 +18,11 @@ import type { HandshakeGuide } from './client-hello.ts';
 import type { Tls } from './entrance.ts';
 import { TLS_HANDSHAKE_TIMEOUT_MS } from './timeouts.ts';
 
-/** @limit How long the relay issues TLS session tickets with the same key. */
+/** How long the relay issues TLS session tickets with the same key. */
 export const TICKET_KEY_MS = 24 * 3600_000;
-/** @limit How long a visitor can resume a TLS session without a full handshake. */
+/** How long a visitor can resume a TLS session without a full handshake. */
 const SESSION_SECONDS = 12 * 3600;
-/** @limit ms between two checks of the certificate and key files. */
+/** Milliseconds between two checks of the certificate and key files. */
 const TLS_RELOAD_MS = 5000;
 
 const OPTIONS = {

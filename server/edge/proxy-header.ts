@@ -8,10 +8,10 @@ import { isIPv6 } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
 import { plainAddress } from './request-head.ts';
 
-/** @limit How long a connection from a load balancer may take to send its PROXY protocol header. */
+/** How long a connection from a load balancer may take to send its PROXY protocol header. */
 export const PROXY_HEADER_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum size of a PROXY protocol header (version 2). The addresses need at most 232 bytes; the rest is for
+ * Maximum size of a PROXY protocol header (version 2). The addresses need at most 232 bytes; the rest is for
  * extensions such as the certificate that a client has presented to the load balancer.
  */
 export const PROXY_HEADER_MAX_BYTES = 4096;

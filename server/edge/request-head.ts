@@ -4,11 +4,20 @@ import { cookieName, type Field, fieldValue } from '../../shared/http1/fields.ts
 import { fieldsStart, HeadWriter, type RequestHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, provenance, VISITOR_FIELD } from '../../shared/http1/hop-by-hop.ts';
 
-/** @limit Maximum size of a request's headers, including the request line (protocol.md section 4.5: 431 above). */
+/**
+ * Maximum size of a request's headers, including the request line (protocol.md section 4.5: 431 above).
+ * @limit visitor: Request headers, including the request line | 431 `head-too-large`
+ */
 export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
-/** @limit Maximum number of header fields in a request (protocol.md section 4.5: 431 above). */
+/**
+ * Maximum number of header fields in a request (protocol.md section 4.5: 431 above).
+ * @limit visitor: Header fields in a request | 431 `head-too-large`
+ */
 export const REQUEST_FIELDS_MAX = 200;
-/** @limit Maximum size of a request's path and query (protocol.md section 4.5: 414 above). */
+/**
+ * Maximum size of a request's path and query (protocol.md section 4.5: 414 above).
+ * @limit visitor: Path and query of a request | 414 `uri-too-long`
+ */
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 
 /** The sender of a request. */

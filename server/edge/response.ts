@@ -37,17 +37,19 @@ import type { ParsedRequest } from './route.ts';
 import type { VisitorSocket } from './visitor-socket.ts';
 
 /**
- * @limit Maximum size of the headers of a local service's response. Generous, because cookies and policies of
+ * Maximum size of the headers of a local service's response. Generous, because cookies and policies of
  * development servers grow large.
+ * @limit owner: Response headers of the local service | 502 `local-malformed`
  */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /**
- * @limit Maximum number of header fields in a local service's response. One policy field of each kind is about fifty;
+ * Maximum number of header fields in a local service's response. One policy field of each kind is about fifty;
  * browsers keep 180 cookies per site.
+ * @limit owner: Header fields in a response of the local service | 502 `local-malformed`
  */
 export const RESPONSE_FIELDS_MAX = 500;
 /**
- * @limit Maximum number of consecutive 1xx responses before the final one. Servers send one or two, and Go's client
+ * Maximum number of consecutive 1xx responses before the final one. Servers send one or two, and Go's client
  * accepts five.
  */
 export const INFORMATIONAL_RESPONSES_MAX = 64;

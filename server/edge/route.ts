@@ -15,7 +15,7 @@ import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from './request-head.ts';
 
 /**
- * @limit Number of parsed `Host` values that the relay caches in each of two generations; visitors send few different
+ * Number of parsed `Host` values that the relay caches in each of two generations; visitors send few different
  * ones.
  */
 export const REMEMBERED_HOSTS_MAX = 512;

@@ -33,17 +33,18 @@ import type { OwnResponse, Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
 
 /**
- * @limit Maximum number of wrong passwords and tokens that an IP address may send to a tunnel per minute, and in one
+ * Maximum number of wrong passwords and tokens that an IP address may send to a tunnel per minute, and in one
  * burst.
+ * @limit visitor: Wrong passwords and tokens from one IP address, per tunnel | 429 `access-attempts`
  */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
 /**
- * @limit Maximum number of wrong passwords, per minute and in one burst, that a tunnel checks for all unknown addresses
+ * Maximum number of wrong passwords, per minute and in one burst, that a tunnel checks for all unknown addresses
  * combined.
  */
 export const TUNNEL_ATTEMPTS_PER_MINUTE = 60;
 /**
- * @limit Maximum number of addresses that are remembered for having sent a correct password to any tunnel; about 2 MB.
+ * Maximum number of addresses that are remembered for having sent a correct password to any tunnel; about 2 MB.
  */
 const KNOWN_NETWORKS_MAX = 10_000;
 

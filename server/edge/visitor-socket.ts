@@ -7,7 +7,7 @@ import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from './timeouts.ts';
 import type { ConnectionOwner, MessageTaker, VisitorConnection } from './visitor-connection.ts';
 
 /**
- * @limit Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
+ * Number of unprocessed bytes from a visitor after which the relay stops reading from the connection for a
  * while.
  */
 export const BACKLOG_MAX_BYTES = 64 * 1024;

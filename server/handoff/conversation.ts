@@ -3,16 +3,17 @@ import type { Socket } from 'node:net';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/lifecycle.ts';
 
-/** @limit How long two relays wait for each other at each step of a handoff. */
+/** How long two relays wait for each other at each step of a handoff. */
 export const HANDOFF_STEP_MS = 10_000;
 /**
- * @limit How long the new relay may take to load its data during a handoff while the old one is still serving: the
+ * How long the new relay may take to load its data during a handoff while the old one is still serving: the
  * database may be large.
+ * @limit operator: Time for a new relay to load its data during an upgrade | the old relay continues to serve
  */
 export const HANDOFF_READY_MS = 60_000;
-/** @limit Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */
+/** Maximum size of a message between the two relays in a handoff: the clients of 100,000 tunnels. */
 export const HANDOFF_LINE_MAX_BYTES = 16 * 1024 * 1024;
-/** @limit Maximum number of unread messages between the two relays in a handoff. */
+/** Maximum number of unread messages between the two relays in a handoff. */
 export const SUCCESSION_WAITING_MAX = 64;
 
 const LINE_FEED = 10;

@@ -17,7 +17,7 @@ import {
 } from './conversation.ts';
 import { HandoffSocket, meet, sendListeners } from './handoff-socket.ts';
 
-/** @limit ms until the next try after a connection to the new relay was refused because its accept queue was full. */
+/** Milliseconds until the next try after a connection to the new relay was refused because its accept queue was full. */
 const HANDOFF_RETRY_MS = 20;
 
 /** Steps of a handoff for the old relay, in this order; `resume` reverts `release`. */

@@ -12,7 +12,7 @@ import { partCommand } from '../own-program.ts';
 import { LISTEN_BACKLOG } from '../listeners.ts';
 import { HANDOFF_LINE_MAX_BYTES, HANDOFF_STEP_MS, type Hello, readHello } from './conversation.ts';
 
-/** @limit How long the first line from the other relay may take to arrive during a handoff. */
+/** How long the first line from the other relay may take to arrive during a handoff. */
 export const HANDOFF_HELLO_MS = 5000;
 
 const LINE_FEED = 10;

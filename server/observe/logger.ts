@@ -20,14 +20,14 @@ import {
 } from '../log.ts';
 import { accessLines, type RequestCounts } from './counters.ts';
 
-/** @limit Maximum size of the log lines buffered for a slow reader; several thousand lines. */
+/** Maximum size of the log lines buffered for a slow reader; several thousand lines. */
 export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
 /**
- * @limit Maximum time to write the last log lines when the relay exits: a stalled reader must not keep the program
+ * Maximum time to write the last log lines when the relay exits: a stalled reader must not keep the program
  * running.
  */
 export const LOG_CLOSE_TIMEOUT_MS = 1000;
-/** @limit ms between two log lines that report the same thing as slow. */
+/** Milliseconds between two log lines that report the same thing as slow. */
 export const LOG_REPEAT_MS = 10_000;
 
 interface LogOptions {

@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
 import { LOG_REPEAT_MS } from './logger.ts';
 
-/** @limit How long the event loop may be blocked before the relay reports it; visitors notice less. */
+/** How long the event loop may be blocked before the relay reports it; visitors notice less. */
 export const LOOP_STALL_MS = 1000;
 
 const INTERVAL_MS = 500;

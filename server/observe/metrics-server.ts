@@ -8,9 +8,9 @@ import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Gauges } from './counters.ts';
 
-/** @limit Maximum number of concurrent connections to `/metrics`: one for each Prometheus, and some for people. */
+/** Maximum number of concurrent connections to `/metrics`: one for each Prometheus, and some for people. */
 export const METRICS_CONNECTIONS_MAX = 16;
-/** @limit How long a request for `/metrics` may take to arrive. */
+/** How long a request for `/metrics` may take to arrive. */
 const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 interface MetricsAddress {

@@ -13,7 +13,7 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * @limit Duration above which a database operation is reported as slow: a hundred times what a commit to a disk takes.
+ * Duration above which a database operation is reported as slow: a hundred times what a commit to a disk takes.
  */
 export const STORE_SLOW_MS = 500;
 

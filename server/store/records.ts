@@ -7,16 +7,16 @@ import type { Plan } from '../../shared/tunnel.ts';
 import { big, flag, integer, json, type RowOf, text } from './columns.ts';
 
 /**
- * @limit How long a tunnel that no relay has ended keeps its slug after its stored expiry: longer than the clock
+ * How long a tunnel that no relay has ended keeps its slug after its stored expiry: longer than the clock
  * difference between relays, and longer than it takes to store traffic that prolongs a tunnel.
  */
 export const EXPIRED_GRACE_MS = 60_000;
 /**
- * @limit Number of recent admin actions that are kept regardless of their age; also the most that can be listed in one
+ * Number of recent admin actions that are kept regardless of their age; also the most that can be listed in one
  * request.
  */
 export const AUDIT_MAX = 10_000;
-/** @limit Longest delay before a failed ACME order is retried. */
+/** Longest delay before a failed ACME order is retried. */
 export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
 
 /* What is stored as JSON. */

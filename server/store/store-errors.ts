@@ -1,10 +1,10 @@
 /** How a store fails, and what a request is then told. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 
-/** @limit The `Retry-After` value in responses while the database cannot be reached. */
+/** The `Retry-After` value in responses while the database cannot be reached. */
 export const STORE_RETRY_AFTER_SECONDS = 1;
 /**
- * @limit Delay before the relay asks the database for the next signing key again after a failure; the previous key is
+ * Delay before the relay asks the database for the next signing key again after a failure; the previous key is
  * used until then.
  */
 export const STORE_RETRY_MS = 10_000;

@@ -24,17 +24,17 @@ import type { TunnelRegistry } from './registry.ts';
 import { FOLLOW_BATCH, OverdueSweep, SharedExpiry } from './shared-expiry.ts';
 import type { StoreSync } from './store-sync.ts';
 
-/** @limit Number of tunnels that one query reads when a relay starts. */
+/** Number of tunnels that one query reads when a relay starts. */
 export const LOAD_BATCH = 500;
 
 /**
- * @limit ms between two queries while all tunnels are compared with the database: 10,000 tunnels a second, a tenth of
+ * Milliseconds between two queries while all tunnels are compared with the database: 10,000 tunnels a second, a tenth of
  * one connection.
  */
 export const REVIEW_PAUSE_MS = 50;
-/** @limit Delay before a relay compares its tunnels with the database again after the database has failed. */
+/** Delay before a relay compares its tunnels with the database again after the database has failed. */
 export const REVIEW_RETRY_MS = 1000;
-/** @limit How long a relay remembers a tunnel that has ended: longer than any query may take. */
+/** How long a relay remembers a tunnel that has ended: longer than any query may take. */
 export const RECENT_MS = 30_000;
 
 export interface CoordinationDeps {

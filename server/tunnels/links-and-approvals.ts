@@ -15,16 +15,22 @@ import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
 
-/** @limit Maximum number of signed links that a tunnel may have at the same time. */
+/**
+ * Maximum number of signed links that a tunnel may have at the same time.
+ * @limit owner: Signed links of a tunnel | 409 `too-many-links`
+ */
 export const LINKS_MAX = 256;
 /**
- * @limit Maximum number of a tunnel's signed links that were revoked before they expired: every relay knows them until
+ * Maximum number of a tunnel's signed links that were revoked before they expired: every relay knows them until
  * then; about 50 KB.
  */
 export const REVOKED_LINKS_MAX = 1024;
-/** @limit Maximum number of visitors that may be approved for a tunnel at the same time. */
+/**
+ * Maximum number of visitors that may be approved for a tunnel at the same time.
+ * @limit owner: Approved visitors of a tunnel | 409 `too-many-admitted`
+ */
 export const APPROVED_MAX = 100;
-/** @limit Number of attempts to store a change to an approval request when another relay stores one first. */
+/** Number of attempts to store a change to an approval request when another relay stores one first. */
 export const KNOCK_WRITE_ATTEMPTS = 5;
 
 const RULES = { maxLinks: LINKS_MAX, maxRevoked: REVOKED_LINKS_MAX };

@@ -20,7 +20,7 @@ import {
   type TunnelRecord,
 } from '../store/records.ts';
 
-/** @limit ms after a noted use of a tunnel's token until the next one is noted. */
+/** Milliseconds after a noted use of a tunnel's token until the next one is noted. */
 export const TOKEN_USE_MS = 60_000;
 
 /**

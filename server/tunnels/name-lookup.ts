@@ -10,22 +10,22 @@ import type { OwnedTunnel } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 
-/** @limit How long the relay caches the fact that a slug is unused, unless another relay reports a tunnel there. */
+/** How long the relay caches the fact that a slug is unused, unless another relay reports a tunnel there. */
 export const LOOKUP_MISS_MS = 5000;
-/** @limit Maximum number of unused slugs that the relay caches: about 1 MB. */
+/** Maximum number of unused slugs that the relay caches: about 1 MB. */
 export const LOOKUP_MISSES_MAX = 10_000;
 /**
- * @limit Maximum number of concurrent queries that look up slugs: if one is slow, others can still run, but on only
+ * Maximum number of concurrent queries that look up slugs: if one is slow, others can still run, but on only
  * some of the connections.
  */
 export const LOOKUPS_MAX = 4;
 /**
- * @limit Number of slugs that one query looks up. It takes a few ms, so thousands of waiting slugs are looked up within
+ * Number of slugs that one query looks up. It takes a few ms, so thousands of waiting slugs are looked up within
  * a second.
  */
 export const LOOKUP_BATCH = 500;
 /**
- * @limit Maximum number of slugs waiting for a lookup: about 20 MB, and several times the number of visitors that may
+ * Maximum number of slugs waiting for a lookup: about 20 MB, and several times the number of visitors that may
  * be connected.
  */
 export const LOOKUPS_WAITING_MAX = 50_000;

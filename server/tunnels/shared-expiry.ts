@@ -7,17 +7,17 @@ import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
-/** @limit Number of tunnels that one query compares with the database. */
+/** Number of tunnels that one query compares with the database. */
 export const FOLLOW_BATCH = 500;
 /**
- * @limit ms between two searches for expired tunnels that no relay is left to end. Longer than the store may be
+ * Milliseconds between two searches for expired tunnels that no relay is left to end. Longer than the store may be
  * unreachable without being noticed.
  */
 export const SWEEP_INTERVAL_MS = 60_000;
-/** @limit Number of expired tunnels without a relay that are removed in one transaction. */
+/** Number of expired tunnels without a relay that are removed in one transaction. */
 export const SWEEP_BATCH = 500;
 /**
- * @limit How long another relay may take to report a tunnel's traffic: a tunnel in idle mode is not ended before that.
+ * How long another relay may take to report a tunnel's traffic: a tunnel in idle mode is not ended before that.
  */
 export const IDLE_GRACE_MS = 500;
 

@@ -13,22 +13,22 @@ import { batches } from '../store/records.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 /**
- * @limit ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
+ * Milliseconds between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
  * (protocol.md section 3.3).
  */
 export const FLUSH_INTERVAL_MS = 900;
 /**
- * @limit If a tunnel in idle mode expires sooner than this, its traffic is stored immediately when several relays share
+ * If a tunnel in idle mode expires sooner than this, its traffic is stored immediately when several relays share
  * the database: longer than they would otherwise have to wait for it.
  */
 export const FLUSH_URGENT_MS = 2000;
 /**
- * @limit Delay before storing the traffic of a tunnel in idle mode that is about to expire; other traffic of that time
+ * Delay before storing the traffic of a tunnel in idle mode that is about to expire; other traffic of that time
  * is stored with it.
  */
 export const FLUSH_SOON_MS = 50;
 /**
- * @limit Number of tunnels whose traffic counters are stored in one transaction. A larger one would delay visitors
+ * Number of tunnels whose traffic counters are stored in one transaction. A larger one would delay visitors
  * while it runs.
  */
 export const FLUSH_BATCH = 200;

@@ -30,7 +30,7 @@ import type { TunnelRegistry } from './registry.ts';
 import { StoreSync } from './store-sync.ts';
 
 /**
- * @limit Number of random slugs that are tried before tunnel creation fails; with 50 random bits a second try is
+ * Number of random slugs that are tried before tunnel creation fails; with 50 random bits a second try is
  * already extremely rare.
  */
 export const SLUG_ATTEMPTS = 5;

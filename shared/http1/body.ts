@@ -169,11 +169,11 @@ class UntilCloseBody implements BodyTracker {
 
 const LINE_END = Buffer.from('\r\n');
 /**
- * @limit Maximum number of bytes in a chunk-size line of a chunked body: 15 hexadecimal digits stay below 2^60, the
+ * Maximum number of bytes in a chunk-size line of a chunked body: 15 hexadecimal digits stay below 2^60, the
  * rest is for extensions.
  */
 const SIZE_LINE_MAX = 1024;
-/** @limit Maximum number of bytes in the trailer section of a chunked body. */
+/** Maximum number of bytes in the trailer section of a chunked body. */
 const TRAILERS_MAX = 8192;
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';

@@ -98,10 +98,10 @@ function keyOfMost<K, V>(lines: ReadonlyMap<K, V>, sizeOf: (line: V) => number):
   return found?.[0];
 }
 
-/** @limit Duration of an event-loop iteration after which it processes no further large reads. */
+/** Duration of an event-loop iteration after which it processes no further large reads. */
 export const BULK_TURN_MS = 1;
 /**
- * @limit Duration of an event-loop iteration after which it processes no further large reads while small ones arrive
+ * Duration of an event-loop iteration after which it processes no further large reads while small ones arrive
  * as well. Each of these waits for about one iteration at each end, and a request and its response are four.
  */
 export const BULK_TURN_BESIDE_SMALL_MS = 0.25;
@@ -191,7 +191,7 @@ export const loopScheduler = new LoopScheduler({
  */
 
 /**
- * @limit Size above which a read from a socket takes turns with other reads (docs/decisions/0014-turns-of-the-loop.md):
+ * Size above which a read from a socket takes turns with other reads (docs/decisions/0014-turns-of-the-loop.md):
  * more than nearly every head, less than the pieces of a body or a flood.
  */
 export const BULK_READ_BYTES = 4096;

@@ -28,23 +28,23 @@ export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
 /**
- * @limit Maximum number of bytes of a trunk stream that may be in transit in each direction at first, and again after
+ * Maximum number of bytes of a trunk stream that may be in transit in each direction at first, and again after
  * its reader has fallen behind.
  */
 export const WINDOW_BYTES = 64 * 1024;
 /**
- * @limit Bytes of a trunk stream that may be in transit in each direction while its reader keeps up: enough for
+ * Bytes of a trunk stream that may be in transit in each direction while its reader keeps up: enough for
  * 20 Mbit/s at a round-trip time of 100 ms.
  */
 export const WINDOW_MAX_BYTES = 256 * 1024;
 /**
- * @limit Amount of an ended stream's remaining data that the peer has to read within each timeout. Otherwise it could
+ * Amount of an ended stream's remaining data that the peer has to read within each timeout. Otherwise it could
  * keep the rest in memory indefinitely with a byte now and then.
  */
 export const FLUSH_STEP_BYTES = 16 * 1024;
-/** @limit Maximum payload of a DATA frame on a trunk. */
+/** Maximum payload of a DATA frame on a trunk. */
 export const DATA_MAX_BYTES = 64 * 1024;
-/** @limit Maximum number of characters in a data socket's id; current relays use 36. */
+/** Maximum number of characters in a data socket's id; current relays use 36. */
 const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has used it accepts no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;

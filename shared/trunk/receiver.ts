@@ -258,7 +258,7 @@ export class ReceiveWindow {
 }
 
 /**
- * @limit Maximum number of streams on a trunk whose windows are larger than at first. Visitors who stop reading can
+ * Maximum number of streams on a trunk whose windows are larger than at first. Visitors who stop reading can
  * therefore leave at most 6 MiB more in memory than with windows of the first size.
  */
 export const WIDE_STREAMS_MAX = 32;

@@ -10,23 +10,23 @@ import { Batch } from './sender.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
 /**
- * @limit Maximum number of open streams on a trunk. A stream whose end the other side has not answered counts as open.
+ * Maximum number of open streams on a trunk. A stream whose end the other side has not answered counts as open.
  */
 export const STREAMS_MAX = 4096;
 /**
- * @limit Round-trip time above which the peer of a trunk is treated as distant: a window of 64 KiB per stream is little
+ * Round-trip time above which the peer of a trunk is treated as distant: a window of 64 KiB per stream is little
  * above it and plenty below.
  */
 export const FAR_PATH_MS = 5;
 /**
- * @limit Number of round trips that are measured before a slow peer is treated as distant: one that is busy or has just
+ * Number of round trips that are measured before a slow peer is treated as distant: one that is busy or has just
  * been started takes longer to answer.
  */
 const PATH_PINGS_MAX = 10;
 /** How long a client waits between two of them. Its trunk has no visitors for most of the time, and no clock. */
 const PATH_PING_MS = 1000;
 /**
- * @limit Number of bytes that a trunk sends from one stream before it switches to another: each waiting stream gets as
+ * Number of bytes that a trunk sends from one stream before it switches to another: each waiting stream gets as
  * much before the first continues. On a trunk to a nearby peer it is one frame of 64 KiB, because each piece costs the
  * peer a system call.
  */

@@ -17,14 +17,14 @@ import {
   writeFrameHeader,
 } from './frames.ts';
 
-/** @limit How long a peer has to read everything up to the Close frame. */
+/** How long a peer has to read everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
 /**
- * @limit How long a peer has to read the Close frame of a stream that was aborted: it must learn of that within 1 s,
+ * How long a peer has to read the Close frame of a stream that was aborted: it must learn of that within 1 s,
  * and the rest is useless.
  */
 const BREAK_TIMEOUT_MS = 250;
-/** @limit How long a peer has to answer a Close frame before its socket is destroyed. */
+/** How long a peer has to answer a Close frame before its socket is destroyed. */
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write. Above, copying costs more than a second write. */
 const COPY_MAX = 16_384;
@@ -422,7 +422,7 @@ function nextMask(): number {
 /** ms over which the pings of a peer are counted. */
 const WINDOW_MS = 1000;
 /**
- * @limit Maximum number of pings that a peer may send per second: more than arrive together from a client that pings
+ * Maximum number of pings that a peer may send per second: more than arrive together from a client that pings
  * every second and was held up for a minute.
  */
 export const PINGS_MAX = 100;

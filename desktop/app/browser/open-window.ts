@@ -28,10 +28,10 @@ import {
 } from './browser-window.ts';
 import type { WindowServer } from './window-server.ts';
 
-/** @limit The port of the window in a browser: users of other tunnel clients know it for that. */
+/** The port of the window in a browser: users of other tunnel clients know it for that. */
 const UI_PORT = 4040;
 /**
- * @limit Number of ports that are tried, from that one on, if nobody asked for one: more windows than a person has
+ * Number of ports that are tried, from that one on, if nobody asked for one: more windows than a person has
  * open.
  */
 const UI_PORTS_TRIED = 20;

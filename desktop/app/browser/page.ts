@@ -7,21 +7,21 @@ import { peerOver } from '../../client/methods/socket-peer.ts';
 import type { Asks, BrowserPushes, ChosenFile, PagePushes, PageState } from '../ipc/wire.ts';
 import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
 
-/** @limit Maximum size of a message from a page: a file to import is the largest. */
+/** Maximum size of a message from a page: a file to import is the largest. */
 export const UI_MESSAGE_MAX_BYTES = IMPORT_MAX_BYTES + 1024;
-/** @limit Maximum number of calls of one page that wait for their answers; a page makes a few at a time. */
+/** Maximum number of calls of one page that wait for their answers; a page makes a few at a time. */
 const UI_CALLS_MAX = 64;
-/** @limit Maximum amount that waits for a page that does not read: the largest export, in JSON. */
+/** Maximum amount that waits for a page that does not read: the largest export, in JSON. */
 const UI_BACKLOG_MAX_BYTES = 128 * 1024 * 1024;
-/** @limit How long the browser has for what needs no answer of its user. */
+/** How long the browser has for what needs no answer of its user. */
 const UI_ASK_TIMEOUT_MS = 10_000;
-/** @limit How long the user has to choose a file or a folder. */
+/** How long the user has to choose a file or a folder. */
 const UI_CHOICE_TIMEOUT_MS = 10 * 60_000;
-/** @limit Maximum length of the path of a folder, and of the name of a file: paths are limited to this by systems. */
+/** Maximum length of the path of a folder, and of the name of a file: paths are limited to this by systems. */
 const UI_NAME_MAX_CHARS = 32_767;
-/** @limit Maximum number of languages that a page reports. */
+/** Maximum number of languages that a page reports. */
 const UI_LANGUAGES_MAX = 16;
-/** @limit Maximum length of the tag of a language. */
+/** Maximum length of the tag of a language. */
 const UI_LANGUAGE_MAX_CHARS = 35;
 
 /** What answers pages, and hears of them. */

@@ -21,23 +21,23 @@ import { KEY_HEADER, SESSION_OPEN, SESSION_PATH, SOCKET_PATH, SOCKET_PROTOCOL } 
 import { contentSecurityPolicy, readPageFile } from '../main/page-files.ts';
 import { Page, type PageHandler, UI_MESSAGE_MAX_BYTES } from './page.ts';
 
-/** @limit Maximum number of connections: each page has one WebSocket, and loads its few files over six more. */
+/** Maximum number of connections: each page has one WebSocket, and loads its few files over six more. */
 const UI_CONNECTIONS_MAX = 128;
-/** @limit Maximum number of pages at the same time: more than a person looks at, and each gets every snapshot. */
+/** Maximum number of pages at the same time: more than a person looks at, and each gets every snapshot. */
 const UI_PAGES_MAX = 16;
-/** @limit Maximum number of sessions; the oldest ends. A browser needs one for each link that is opened. */
+/** Maximum number of sessions; the oldest ends. A browser needs one for each link that is opened. */
 export const UI_SESSIONS_MAX = 32;
-/** @limit Maximum number of links that were shown and not opened; the oldest becomes invalid. */
+/** Maximum number of links that were shown and not opened; the oldest becomes invalid. */
 export const UI_TOKENS_MAX = 8;
-/** @limit How long a browser has to send a request: it is on this machine, or at the other end of an SSH forward. */
+/** How long a browser has to send a request: it is on this machine, or at the other end of an SSH forward. */
 const UI_REQUEST_TIMEOUT_MS = 10_000;
-/** @limit How long a connection stays open without a request. */
+/** How long a connection stays open without a request. */
 const UI_IDLE_TIMEOUT_MS = 5000;
-/** @limit Maximum size of a request's head: a browser also sends the cookies of other programs on this machine. */
+/** Maximum size of a request's head: a browser also sends the cookies of other programs on this machine. */
 const UI_HEAD_MAX_BYTES = 16 * 1024;
-/** @limit Maximum size of the body that exchanges a token: it has about 40 bytes. */
+/** Maximum size of the body that exchanges a token: it has about 40 bytes. */
 const UI_BODY_MAX_BYTES = 256;
-/** @limit How often a page is asked for a sign of life; without one, it is gone by the next time. */
+/** How often a page is asked for a sign of life; without one, it is gone by the next time. */
 export const UI_PING_MS = 30_000;
 
 export interface WindowServerOptions {

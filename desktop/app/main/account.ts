@@ -10,10 +10,10 @@ import { type Connection, signedIn } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import type { Pending, UndoList } from './undo-list.ts';
 
-/** @limit Maximum number of keys, and of open invitations, of a team that the window lists; a team has some dozens. */
+/** Maximum number of keys, and of open invitations, of a team that the window lists; a team has some dozens. */
 export const TEAM_ROWS_MAX = 500;
 /**
- * @limit Maximum number of entries of a team's audit log that the window shows; `culvert team audit` shows all of them.
+ * Maximum number of entries of a team's audit log that the window shows; `culvert team audit` shows all of them.
  */
 export const TEAM_ACTS_MAX = 20;
 

@@ -24,33 +24,33 @@ import { TunnelList } from './tunnels/tunnel-list.ts';
 import { UndoList } from './undo-list.ts';
 
 /**
- * @limit Minimum interval between two updates of the window: a person can follow only a few changes in a second, and
+ * Minimum interval between two updates of the window: a person can follow only a few changes in a second, and
  * each costs the page a rendering.
  */
 export const SNAPSHOT_INTERVAL_MS = 250;
 /**
- * @limit Minimum interval between two updates of the tray menu: a menu that is rebuilt while it is open closes on some
+ * Minimum interval between two updates of the tray menu: a menu that is rebuilt while it is open closes on some
  * Linux desktops.
  */
 const TRAY_INTERVAL_MS = 1000;
 /**
- * @limit Interval at which the app asks the relay for traffic counters while the window is visible: they are updated at
+ * Interval at which the app asks the relay for traffic counters while the window is visible: they are updated at
  * the relay's own pace.
  */
 export const POLL_VISIBLE_MS = 2000;
 /**
- * @limit Interval at which the app asks the relay for traffic counters while the window is hidden: often enough that
+ * Interval at which the app asks the relay for traffic counters while the window is hidden: often enough that
  * "expires in 5 minutes" is shown for an idle tunnel at the right time.
  */
 export const POLL_HIDDEN_MS = 30_000;
-/** @limit How often a tunnel's time and connection are checked for notifications. */
+/** How often a tunnel's time and connection are checked for notifications. */
 const NOTICE_TICK_MS = 5000;
 /**
- * @limit Maximum number of a tunnel's pending approval requests that are shown as notifications; the window lists all
+ * Maximum number of a tunnel's pending approval requests that are shown as notifications; the window lists all
  * of them.
  */
 export const APPROVAL_NOTICES_MAX = 3;
-/** @limit Number of recent projects that the window offers: what a person works on at a time. */
+/** Number of recent projects that the window offers: what a person works on at a time. */
 export const RECENT_PROJECTS_MAX = 5;
 
 /**

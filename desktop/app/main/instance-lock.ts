@@ -6,9 +6,9 @@ import { chmodSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { socketPath } from '../../client/owner-questions.ts';
 
-/** @limit How long a program that holds the lock on the data has to say what it is. */
+/** How long a program that holds the lock on the data has to say what it is. */
 const LOCK_ANSWER_TIMEOUT_MS = 2000;
-/** @limit Maximum size of that answer. */
+/** Maximum size of that answer. */
 const LOCK_ANSWER_MAX_BYTES = 4096;
 
 /** The program that has the lock, as it says itself. */

@@ -4,9 +4,9 @@ import { agentWords, type TunnelView } from '../ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
 
-/** @limit Remaining lifetime at which the app shows the notification "expires in 5 minutes". */
+/** Remaining lifetime at which the app shows the notification "expires in 5 minutes". */
 const EXPIRY_NOTICE_MS = 5 * 60_000;
-/** @limit How long a tunnel must be offline before a notification appears. */
+/** How long a tunnel must be offline before a notification appears. */
 const LOST_NOTICE_MS = 30_000;
 
 type Watched = Pick<

@@ -4,7 +4,7 @@ import type { Platform } from './platform.ts';
 import type { PortScan } from './ports.ts';
 import { Poller } from './signals.ts';
 
-/** @limit How often ports are looked for while somebody looks. */
+/** How often ports are looked for while somebody looks. */
 export const PORTS_INTERVAL_MS = 4000;
 
 interface PortWatchOptions {

@@ -7,28 +7,28 @@ import { promisify } from 'node:util';
 import type { PortView } from '../ipc/snapshot.ts';
 
 /**
- * @limit Maximum number of open ports reported to the window, as suggestions and to name the programs on them; a busy
+ * Maximum number of open ports reported to the window, as suggestions and to name the programs on them; a busy
  * computer has fewer.
  */
 export const PORTS_MAX = 200;
-/** @limit How long the system program that lists open ports may take: it takes well under a second. */
+/** How long the system program that lists open ports may take: it takes well under a second. */
 const PORT_PROGRAM_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum amount of output that is read from the system program that lists open ports: a line of about 100 bytes
+ * Maximum amount of output that is read from the system program that lists open ports: a line of about 100 bytes
  * for each port and process.
  */
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
 /**
- * @limit Maximum number of processes that are examined to find the program that is using a port; a busy desktop has
+ * Maximum number of processes that are examined to find the program that is using a port; a busy desktop has
  * about 500.
  */
 export const PROCESSES_MAX = 3000;
 /**
- * @limit Maximum number of open files per process that are examined to find the program that is using a port: a server
+ * Maximum number of open files per process that are examined to find the program that is using a port: a server
  * with many clients would otherwise make each look take seconds.
  */
 export const PROCESS_FILES_MAX = 1000;
-/** @limit Maximum size of a `package.json` that is read to guess the framework. */
+/** Maximum size of a `package.json` that is read to guess the framework. */
 export const MANIFEST_MAX_BYTES = 256 * 1024;
 
 export interface PortScan {

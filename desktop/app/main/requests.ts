@@ -29,7 +29,7 @@ import type { Platform } from './platform.ts';
 import type { Signatures, SignedTunnel } from './signing.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
 
-/** @limit Maximum size of an exported HAR file: what `culvert inspect import` takes. */
+/** Maximum size of an exported HAR file: what `culvert inspect import` takes. */
 export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
 /**

@@ -23,7 +23,7 @@ import type { ShownLog } from './tunnels/tunnel-log.ts';
 import { RECORDED_REQUESTS_MAX } from '../../client/inspector/request-log.ts';
 
 /**
- * @limit Maximum number of signing secrets that a tunnel can have for one service: the one in use, and others as long
+ * Maximum number of signing secrets that a tunnel can have for one service: the one in use, and others as long
  * as they are replaced.
  */
 export const SIGNING_SECRETS_MAX = 4;

@@ -9,7 +9,7 @@ import { t } from '../messages/translate.ts';
 import type { PortScan } from './ports.ts';
 import type { TunnelItem } from './tunnels/tunnel-item.ts';
 
-/** @limit Number of recent requests shown on a tunnel's card. */
+/** Number of recent requests shown on a tunnel's card. */
 const RECENT_REQUESTS = 3;
 
 /**

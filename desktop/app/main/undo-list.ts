@@ -7,7 +7,7 @@ import { CallFailure } from './failure.ts';
 import { Signal } from '../../client/signal.ts';
 
 /**
- * @limit How long you can undo a stop, a removal, a cleared log or a sign-out; until then the relay keeps the tunnel.
+ * How long you can undo a stop, a removal, a cleared log or a sign-out; until then the relay keeps the tunnel.
  */
 export const UNDO_MS = 8000;
 

@@ -21,13 +21,13 @@ import { defineCommand } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
 import type { Output } from '../output/reporter.ts';
 
-/** @limit How long `culvert update` waits for the digest of the relay's program. */
+/** How long `culvert update` waits for the digest of the relay's program. */
 const DIGEST_TIMEOUT_MS = 30_000;
-/** @limit How long `culvert update` may take for the download: 42 MB over a slow line. */
+/** How long `culvert update` may take for the download: 42 MB over a slow line. */
 const DOWNLOAD_TIMEOUT_MS = 1_800_000;
-/** @limit Maximum size of a program that `culvert update` takes. */
+/** Maximum size of a program that `culvert update` takes. */
 const PROGRAM_MAX_BYTES = 512 * 1024 * 1024;
-/** @limit How long a new program may take to say its version before it replaces the old one. */
+/** How long a new program may take to say its version before it replaces the old one. */
 const TRIAL_TIMEOUT_MS = 30_000;
 
 const SYSTEMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' };

@@ -19,9 +19,12 @@ import { ApiClient } from '../../client/relay/api-client.ts';
 import type { Output, Reporter } from '../output/reporter.ts';
 import { ToolFailure } from './tool-json.ts';
 
-/** @limit Maximum number of tunnels that `culvert mcp` serves at a time. */
+/**
+ * Maximum number of tunnels that `culvert mcp` serves at a time.
+ * @limit owner: Tunnels that `culvert mcp` serves at the same time | `open_tunnel` fails until one is closed
+ */
 const MCP_TUNNELS_MAX = 8;
-/** @limit How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
+/** How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
 const MCP_OPEN_TIMEOUT_MS = 45_000;
 
 export interface AgentTunnel {

@@ -7,9 +7,9 @@ import type { Message } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
 import { ToolFailure } from './tool-json.ts';
 
-/** @limit How long `culvert mcp --ask` waits for a person. Without an answer, the action is refused. */
+/** How long `culvert mcp --ask` waits for a person. Without an answer, the action is refused. */
 export const MCP_ASK_TIMEOUT_MS = 5 * 60_000;
-/** @limit Maximum number of questions of `culvert mcp --ask` that wait for a person. More are refused. */
+/** Maximum number of questions of `culvert mcp --ask` that wait for a person. More are refused. */
 export const MCP_QUESTIONS_MAX = 8;
 
 /** Both ends are included. */

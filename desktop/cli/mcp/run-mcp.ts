@@ -11,7 +11,7 @@ import { StdioServer } from './stdio-server.ts';
 import { createToolbox } from './tools.ts';
 
 /**
- * @limit How long an MCP client that cannot be served has to ask, so that it hears why: they ask when they start the
+ * How long an MCP client that cannot be served has to ask, so that it hears why: they ask when they start the
  * server.
  */
 const MCP_REFUSAL_MS = 10_000;

@@ -11,15 +11,15 @@ import { LineReader } from '../../client/line-reader.ts';
 import { jsonLine } from '../output/format.ts';
 
 /**
- * @limit Longest message that `culvert mcp` reads: an edited body of 64 KiB, even if each of its characters is escaped.
+ * Longest message that `culvert mcp` reads: an edited body of 64 KiB, even if each of its characters is escaped.
  */
 export const MCP_MESSAGE_MAX_BYTES = 1024 * 1024;
-/** @limit Maximum number of tool calls that `culvert mcp` runs at a time. More are refused. */
+/** Maximum number of tool calls that `culvert mcp` runs at a time. More are refused. */
 const MCP_CALLS_MAX = 32;
-/** @limit How much output may wait for a client that does not read, before `culvert mcp` stops reading its messages. */
+/** How much output may wait for a client that does not read, before `culvert mcp` stops reading its messages. */
 export const MCP_OUTPUT_MAX_BYTES = 1024 * 1024;
 /**
- * @limit How often a client that asks for progress hears that a call is still running: clients give up after a minute
+ * How often a client that asks for progress hears that a call is still running: clients give up after a minute
  * of silence.
  */
 export const MCP_PROGRESS_MS = 15_000;

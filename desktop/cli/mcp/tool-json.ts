@@ -11,7 +11,7 @@ import { summaryJson } from '../inspect/inspect-format.ts';
 import type { ToolResult } from './stdio-server.ts';
 
 /**
- * @limit Maximum size of a body in a result of `culvert mcp`: longer ones would fill the context of a language model.
+ * Maximum size of a body in a result of `culvert mcp`: longer ones would fill the context of a language model.
  */
 const MCP_BODY_MAX_BYTES = 16 * 1024;
 

@@ -70,13 +70,13 @@ import {
 } from './tool-json.ts';
 import { type ToolDescription, type ToolResult, MCP_MESSAGE_MAX_BYTES } from './stdio-server.ts';
 
-/** @limit Maximum number of `wait_for_request` calls at a time, so that waiting leaves room for other calls. */
+/** Maximum number of `wait_for_request` calls at a time, so that waiting leaves room for other calls. */
 const MCP_WAITS_MAX = 16;
-/** @limit Maximum number of requests in one result of `list_requests`. */
+/** Maximum number of requests in one result of `list_requests`. */
 const MCP_LISTED_MAX = 50;
-/** @limit How long `wait_for_request` waits by default: less than the minute after which many MCP clients give up. */
+/** How long `wait_for_request` waits by default: less than the minute after which many MCP clients give up. */
 const MCP_WAIT_DEFAULT_SECONDS = 45;
-/** @limit Longest time that `wait_for_request` waits. */
+/** Longest time that `wait_for_request` waits. */
 const MCP_WAIT_MAX_SECONDS = 600;
 
 interface ToolsOptions {

@@ -6,7 +6,7 @@ import type { Prompt } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
 
 /**
- * @limit Maximum number of characters read from standard input: the longest key has 204, the longest password 128;
+ * Maximum number of characters read from standard input: the longest key has 204, the longest password 128;
  * longer text is something else.
  */
 const INPUT_MAX = 4096;

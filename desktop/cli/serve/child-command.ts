@@ -37,12 +37,12 @@ import { HostWindow } from '../view/host-window.ts';
 import { doOnceOnline } from '../view/once-online.ts';
 
 /**
- * @limit How long the command of `culvert run` has to end after SIGTERM or SIGHUP, as long as container runtimes give.
+ * How long the command of `culvert run` has to end after SIGTERM or SIGHUP, as long as container runtimes give.
  */
 const TERMINATION_MS = 10_000;
-/** @limit How long programs that the command of `culvert run` has left behind have to end. */
+/** How long programs that the command of `culvert run` has left behind have to end. */
 const LEFTOVERS_MS = 2000;
-/** @limit How often is looked whether they have. */
+/** How often is looked whether they have. */
 const LEFTOVER_LOOK_MS = 50;
 
 /** A command to start, and its tunnel. */

@@ -6,7 +6,7 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { NAME_MAX_LENGTH, parsePort, NAME_RULE } from '../../../shared/value-rules.ts';
 
-/** @limit Maximum size of a `package.json`, and of a file of git, that `culvert run` reads. */
+/** Maximum size of a `package.json`, and of a file of git, that `culvert run` reads. */
 const PACKAGE_FILE_MAX_BYTES = 1024 * 1024;
 
 /** Branches that are left out of the name. */

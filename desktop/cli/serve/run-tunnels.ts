@@ -26,9 +26,9 @@ import { HostWindow } from '../view/host-window.ts';
 import { doOnceOnline, type OnceOnline } from '../view/once-online.ts';
 import { canShowView, TerminalView } from '../view/terminal-view.ts';
 
-/** @limit Longest first wait of a service's tunnel that ended, before it is created again. */
+/** Longest first wait of a service's tunnel that ended, before it is created again. */
 const REOPEN_BASE_MS = 1000;
-/** @limit Longest wait of a service's tunnel, so that it is back soon after the network or the relay. */
+/** Longest wait of a service's tunnel, so that it is back soon after the network or the relay. */
 const REOPEN_CAP_MS = 30_000;
 
 /** A tunnel of the command line. */

@@ -34,13 +34,13 @@ import {
 import { startCommand } from '../commands/start.ts';
 
 /**
- * @limit Size above which a service begins a new log file. It keeps one old file, and systemd limits its journal
+ * Size above which a service begins a new log file. It keeps one old file, and systemd limits its journal
  * itself.
  */
 const SERVICE_LOG_MAX_BYTES = 5 * 1024 * 1024;
-/** @limit Maximum number of characters of a folder's name in the name of its service. */
+/** Maximum number of characters of a folder's name in the name of its service. */
 const SERVICE_FOLDER_MAX = 32;
-/** @limit Maximum size of the file that a service keeps its settings in. */
+/** Maximum size of the file that a service keeps its settings in. */
 const SERVICE_FILE_MAX_BYTES = 1024 * 1024;
 
 /** What `culvert service` is asked to do. */

@@ -12,11 +12,11 @@ import { DurableFile } from '../../client/config/durable-file.ts';
 import type { Machine } from '../../client/config/stored-login.ts';
 import { EXIT_CODE_MEANINGS, ExitCode } from '../../client/failures.ts';
 
-/** @limit How long a program of the system, such as `systemctl`, may take; stopping a service is the longest. */
+/** How long a program of the system, such as `systemctl`, may take; stopping a service is the longest. */
 const SYSTEM_COMMAND_MS = 60_000;
-/** @limit How long a service waits before it is started again after a failure. */
+/** How long a service waits before it is started again after a failure. */
 const SERVICE_RESTART_SECONDS = 10;
-/** @limit How long a service has to close its tunnels: longer than the relay has to answer. */
+/** How long a service has to close its tunnels: longer than the relay has to answer. */
 const SERVICE_STOP_SECONDS = 20;
 
 /** What a definition is made of. */

@@ -11,7 +11,7 @@ import { detailText } from '../inspect/inspect-format.ts';
 import type { PanelState, Size } from './state.ts';
 import { fit, type Line, shorten, span, type Style } from './text.ts';
 
-/** @limit Maximum number of characters in a request search: more than anybody types. */
+/** Maximum number of characters in a request search: more than anybody types. */
 export const LOG_SEARCH_MAX = 200;
 
 /** The requests of one tunnel. */

@@ -14,16 +14,16 @@ import { type EndReason, type Output, type Reporter, TextReporter } from '../out
 import type { PanelState, PanelStatus } from './state.ts';
 
 /**
- * @limit How often the relay is asked for expiry and counters while nothing happens, because others may extend the
+ * How often the relay is asked for expiry and counters while nothing happens, because others may extend the
  * tunnel.
  */
 const VIEW_REFRESH_MS = 10_000;
 /**
- * @limit Interval at which the view asks the relay for expiry times and counters while requests are arriving: the
+ * Interval at which the view asks the relay for expiry times and counters while requests are arriving: the
  * relay's counters are at most 1 s behind.
  */
 const VIEW_REFRESH_BUSY_MS = 2000;
-/** @limit How long the view shows a problem after it last occurred. */
+/** How long the view shows a problem after it last occurred. */
 const VIEW_PROBLEM_MS = 30_000;
 
 export interface PanelOptions {

@@ -12,9 +12,9 @@ import { Panel, type PanelOptions } from './panel.ts';
 import type { Size, ViewState } from './state.ts';
 import { knowsLinks, type Line, paint } from './text.ts';
 
-/** @limit Interval at which the view is redrawn: faster than anybody reads, slow enough to cost nothing. */
+/** Interval at which the view is redrawn: faster than anybody reads, slow enough to cost nothing. */
 const VIEW_DRAW_MS = 250;
-/** @limit How long the view shows the result of a keystroke. */
+/** How long the view shows the result of a keystroke. */
 const VIEW_NOTE_MS = 5000;
 
 /** Whether a terminal can show the view: it can move its cursor. */

@@ -42,7 +42,7 @@ import {
 } from './heads.ts';
 
 /**
- * @limit How long it may take to compress and send the rest of a response that broke off: the visitor must learn of the
+ * How long it may take to compress and send the rest of a response that broke off: the visitor must learn of the
  * end within 1 s (protocol.md section 4.3).
  */
 export const COMPRESSION_BREAK_MS = 500;

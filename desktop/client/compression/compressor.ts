@@ -7,12 +7,12 @@ import type { Clock, Timer } from '../clock.ts';
 import type { Coding } from './heads.ts';
 
 /**
- * @limit Maximum number of responses that the client compresses at the same time, over all tunnels of the process;
+ * Maximum number of responses that the client compresses at the same time, over all tunnels of the process;
  * others are sent uncompressed. Each uses up to 1.5 MB (docs/decisions/0025-compression-by-the-client.md).
  */
 const COMPRESSORS_MAX = 64;
 /**
- * @limit Delay after which compressed data is flushed to the visitor. Including the time for compression, the data
+ * Delay after which compressed data is flushed to the visitor. Including the time for compression, the data
  * arrives within 50 ms (protocol.md section 6.3). Flushing this often makes a download hardly larger.
  */
 export const COMPRESSION_FLUSH_MS = 10;

@@ -3,14 +3,14 @@ import type { Framing } from '../../../shared/http1/body.ts';
 import { type Field, fieldValue, listMembers } from '../../../shared/http1/fields.ts';
 import { fieldsStart, HeadWriter, type RequestHead, type ResponseHead } from '../../../shared/http1/head.ts';
 
-/** @limit Minimum size of a response that is compressed: for smaller ones, compression saves less than one packet. */
+/** Minimum size of a response that is compressed: for smaller ones, compression saves less than one packet. */
 const COMPRESSED_MIN_BYTES = 1024;
 /**
- * @limit Maximum number of ETags that the client remembers for each tunnel, to recognize them in later requests: more
+ * Maximum number of ETags that the client remembers for each tunnel, to recognize them in later requests: more
  * than a site has files. If one is forgotten, some services send the whole response again.
  */
 export const WEAKENED_TAGS_MAX = 4096;
-/** @limit Maximum length of an ETag that the client remembers: services use hashes. */
+/** Maximum length of an ETag that the client remembers: services use hashes. */
 export const WEAKENED_TAG_MAX_CHARS = 128;
 
 /** A content coding, by its name in HTTP. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** @limit Maximum size of `culvert.yml` and of the stored login. A larger file must be a mistake: a tunnel needs about 150 bytes. */
+/** Maximum size of `culvert.yml` and of the stored login. A larger file must be a mistake: a tunnel needs about 150 bytes. */
 export const CONFIG_FILE_MAX_BYTES = 64 * 1024;
 
 /** The file may contain keys and names of customers. */

@@ -7,20 +7,25 @@ import { type LocalTarget, usesTls } from '../local/local-service.ts';
 import { RECORDED_BODY_MAX_BYTES } from '../inspector/records.ts';
 
 /**
- * @limit Maximum number of bytes that users can have recorded for each body: a few of that size fit into
+ * Maximum number of bytes that users can have recorded for each body: a few of that size fit into
  * {@link RECORDED_BYTES_MAX}, and push out older ones.
+ * @limit owner: Recorded part of a body, with `--keep-bodies` | the command reports an error
  */
 export const KEPT_BODY_MAX_BYTES = 10 * 1024 * 1024;
 /**
- * @limit Maximum number of tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may
+ * Maximum number of tunnels in one `culvert.yml`: each holds sockets and timers in one process; an account may
  * open 10 a minute.
+ * @limit owner: Tunnels in a `culvert.yml` | the command reports an error
  */
 export const CONFIG_TUNNELS_MAX = 64;
-/** @limit Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
+/** Maximum length of a tunnel name in `culvert.yml`: longer names leave no room for anything else on a line. */
 export const LABEL_MAX_LENGTH = 32;
-/** @limit Longest time that a visitor may wait for a service that is restarting. Browsers show nothing until then. */
+/**
+ * Longest time that a visitor may wait for a service that is restarting. Browsers show nothing until then.
+ * @limit owner: Value of `--wait` | the command reports an error
+ */
 export const WAIT_MAX_SECONDS = 60;
-/** @limit Maximum number of `hosts` of a tunnel: each service has its own connections. */
+/** Maximum number of `hosts` of a tunnel: each service has its own connections. */
 const CONFIG_HOSTS_MAX = 32;
 
 /** What a tunnel forwards to: a local service, several of them that differ in their ports, or a folder. */

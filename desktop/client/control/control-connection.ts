@@ -25,30 +25,30 @@ import { readRefusal, type RelayRefusal } from '../relay/errors.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
 
 /**
- * @limit Maximum time to open the control socket: long enough for DNS, TCP and TLS over a bad network, short enough to
+ * Maximum time to open the control socket: long enough for DNS, TCP and TLS over a bad network, short enough to
  * try again soon.
  */
 const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
 /**
- * @limit How long the control socket may be silent before the client considers it dead: the relay pings every 30 s, so
+ * How long the control socket may be silent before the client considers it dead: the relay pings every 30 s, so
  * this is two missed pings and a margin.
  */
 const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
-/** @limit ms between two pings on the control socket while a tunnel has visitors, who would soon notice a dead line. */
+/** Milliseconds between two pings on the control socket while a tunnel has visitors, who would soon notice a dead line. */
 const CONTROL_PING_BUSY_MS = 5000;
 /**
- * @limit ms between two pings on the control socket of a tunnel without visitors. A relay may have thousands of such
+ * Milliseconds between two pings on the control socket of a tunnel without visitors. A relay may have thousands of such
  * tunnels.
  */
 const CONTROL_PING_IDLE_MS = 15_000;
 /**
- * @limit How long the relay may take to answer a ping on the control socket before the client opens a second control
+ * How long the relay may take to answer a ping on the control socket before the client opens a second control
  * socket. TCP repairs a single loss in less time, even over a satellite.
  */
 const CONTROL_ANSWER_MS = 3000;
-/** @limit How long the relay may take to answer a Close frame before the client closes the socket anyway. */
+/** How long the relay may take to answer a Close frame before the client closes the socket anyway. */
 const CONTROL_CLOSE_TIMEOUT_MS = 1000;
-/** @limit Maximum size of the body that the relay sends when it refuses an upgrade, which holds one line of JSON. */
+/** Maximum size of the body that the relay sends when it refuses an upgrade, which holds one line of JSON. */
 const REFUSAL_BODY_MAX_BYTES = 4096;
 
 /** How a control connection ended. */

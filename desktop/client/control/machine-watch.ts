@@ -3,11 +3,11 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Clock, Timer } from '../clock.ts';
 
 /**
- * @limit Interval at which the client checks clocks and network addresses. This takes microseconds; a change is noticed
+ * Interval at which the client checks clocks and network addresses. This takes microseconds; a change is noticed
  * at most this much later.
  */
 export const MACHINE_LOOK_MS = 500;
-/** @limit Minimum clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
+/** Minimum clock jump from which the client concludes that the machine was asleep. A busy program loses less. */
 const SLEEP_MIN_MS = 5000;
 
 interface MachineWatchOptions {

@@ -6,23 +6,23 @@ import type { ControlConnection, ControlEnd, ControlHandler } from './control-co
 import { judge, type OfflineReason, retryDelay, type Verdict, RETRY_BASE_MS } from './verdict.ts';
 
 /**
- * @limit Period over which clients spread the opening of new control sockets after a trunk has broken: a restarting
+ * Period over which clients spread the opening of new control sockets after a trunk has broken: a restarting
  * reverse proxy breaks the trunks of all clients at the same time.
  */
 const LOST_TRUNK_SPREAD_MS = 500;
 /**
- * @limit How long after the client has given up an attempt to open a control socket the relay may still receive it and
+ * How long after the client has given up an attempt to open a control socket the relay may still receive it and
  * replace a newer control socket with it. Operating systems repeat the data of a closed connection for up to about 100
  * s.
  */
 const LOST_TRY_MS = 120_000;
-/** @limit How long a connection must last to be considered stable: the next failure starts with short delays again. */
+/** How long a connection must last to be considered stable: the next failure starts with short delays again. */
 const STABLE_CONNECTION_MS = 10_000;
 /**
- * @limit Period over which clients spread their moves when a relay that is shutting down notifies all of them at once.
+ * Period over which clients spread their moves when a relay that is shutting down notifies all of them at once.
  */
 const DRAIN_SPREAD_MS = 2000;
-/** @limit How long after a sleep notification a machine that is still awake is assumed to have stayed awake. */
+/** How long after a sleep notification a machine that is still awake is assumed to have stayed awake. */
 const SUSPENDED_RETRY_MS = 60_000;
 
 type Retriable = Extract<Verdict, { retry: true }>;

@@ -8,23 +8,23 @@ import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { ControlEnd } from './control-connection.ts';
 
 /**
- * @limit Base of the delays before the client reconnects. Each delay is random between 0 and `base * 2^attempt`, so
+ * Base of the delays before the client reconnects. Each delay is random between 0 and `base * 2^attempt`, so
  * that many clients do not return at the same time.
  */
 export const RETRY_BASE_MS = 500;
-/** @limit Longest delay before the client reconnects: a relay that is back is noticed soon enough. */
+/** Longest delay before the client reconnects: a relay that is back is noticed soon enough. */
 const RETRY_CAP_MS = 15_000;
 /**
- * @limit Longest delay before the client reconnects while nothing responds: the tunnel is back within 2 s after the
+ * Longest delay before the client reconnects while nothing responds: the tunnel is back within 2 s after the
  * network. Such attempts cost the relay nothing.
  */
 const RETRY_QUICK_CAP_MS = 1500;
 /**
- * @limit How long after a failure the client uses the short reconnect delays. Short outages of networks and relays last
+ * How long after a failure the client uses the short reconnect delays. Short outages of networks and relays last
  * seconds. A longer one is likely to last much longer.
  */
 const RETRY_QUICK_FOR_MS = 120_000;
-/** @limit Longest `Retry-After` value that the client respects; a longer one is cut to this. */
+/** Longest `Retry-After` value that the client respects; a longer one is cut to this. */
 const RETRY_AFTER_MAX_MS = 5 * 60_000;
 
 /** Why a tunnel is permanently offline. */

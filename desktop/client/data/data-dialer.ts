@@ -13,12 +13,12 @@ import type { RelayAddress } from '../relay/relay-address.ts';
 import { PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
 
 /**
- * @limit Maximum time to open a data socket: the relay has dropped the visitor's connection by then (protocol.md
+ * Maximum time to open a data socket: the relay has dropped the visitor's connection by then (protocol.md
  * section 5.2).
  */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /**
- * @limit Maximum size of the headers in the relay's response to an upgrade: its 101 has four fields, and proxies on the
+ * Maximum size of the headers in the relay's response to an upgrade: its 101 has four fields, and proxies on the
  * way add some.
  */
 const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;

@@ -14,12 +14,12 @@ import type { DataSocket } from './data-dialer.ts';
 import { StreamFilter, NO_LIMITS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from './stream-filter.ts';
 
 /**
- * @limit Maximum number of bytes that are buffered after an upgrade request until the local service responds. Reading
+ * Maximum number of bytes that are buffered after an upgrade request until the local service responds. Reading
  * stops at this limit.
  */
 export const UPGRADE_EARLY_MAX_BYTES = 64 * 1024;
 /**
- * @limit Maximum number of requests on one stream whose responses are outstanding, if headers are changed: relays send
+ * Maximum number of requests on one stream whose responses are outstanding, if headers are changed: relays send
  * the next request after the response to the previous one.
  */
 export const UNANSWERED_REQUESTS_MAX = 64;

@@ -1,12 +1,12 @@
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { DataSocket } from './data-dialer.ts';
 
-/** @limit Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
+/** Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
 export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
 /** For parsing them: no further limits, because the relay has already refused longer ones. */
 export const NO_LIMITS = { target: Infinity, fields: Infinity };
 /**
- * @limit Maximum size of response headers that the client parses, because the relay accepts no larger ones. A response
+ * Maximum size of response headers that the client parses, because the relay accepts no larger ones. A response
  * with a longer head is still passed on if its headers are not changed, but its connection is not reused.
  */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;

@@ -11,24 +11,24 @@ import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import type { DataHandler, DataSocket, DataSource, SocketHandler } from './data-dialer.ts';
 
-/** @limit ms between two tries to open the data socket of a visitor. */
+/** Milliseconds between two tries to open the data socket of a visitor. */
 const DATA_RETRY_MS = 250;
 /**
- * @limit Number of trunks that the client opens while a tunnel has visitors: a lost packet stops only one of them. The
+ * Number of trunks that the client opens while a tunnel has visitors: a lost packet stops only one of them. The
  * relay may accept fewer (protocol.md section 10).
  */
 export const TRUNKS_WANTED = 2;
 /**
- * @limit Delay before the client tries again after failing to open a trunk. Visitors are announced until the next try.
+ * Delay before the client tries again after failing to open a trunk. Visitors are announced until the next try.
  */
 export const TRUNK_RETRY_MS = 5000;
 /**
- * @limit How long the relay can go without reading any of what remains of an ended stream: as long as the relay waits
+ * How long the relay can go without reading any of what remains of an ended stream: as long as the relay waits
  * for a visitor who reads nothing.
  */
 export const TRUNK_FLUSH_MS = 300_000;
 /**
- * @limit How long a tunnel can go without visitors before the client closes its trunks. The next visitor is announced.
+ * How long a tunnel can go without visitors before the client closes its trunks. The next visitor is announced.
  */
 export const TRUNK_KEEP_MS = 10 * 60_000;
 

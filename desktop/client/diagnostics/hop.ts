@@ -154,10 +154,10 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
 
 /** Limits of the checks of `culvert doctor`, with their reasons. Times are in ms. */
 
-/** How long each step of `culvert doctor` may take: as long as the client itself waits for it. @limit */
+/** How long each step of `culvert doctor` may take: as long as the client itself waits for it. */
 export const DIAGNOSTICS_HOP_TIMEOUT_MS = 10_000;
 /**
  * Maximum number of bytes that `culvert doctor` reads from a response: other servers may respond with endless pages; a
- * relay describes itself in about 60 KiB. @limit
+ * relay describes itself in about 60 KiB.
  */
 export const DIAGNOSTICS_RESPONSE_MAX_BYTES = 512 * 1024;

@@ -2,9 +2,9 @@
 import type { KnockMessage } from '../../../shared/control.ts';
 import { KNOCK_SECONDS } from '../../../shared/knocks.ts';
 
-/** @limit How long a visitor waits for approval before the relay turns them away. */
+/** How long a visitor waits for approval before the relay turns them away. */
 export const APPROVAL_WAIT_MS = KNOCK_SECONDS * 1000;
-/** @limit Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
+/** Maximum number of pending approval requests for a tunnel; a relay queues no more than these. */
 export const APPROVALS_MAX = 32;
 
 /** A visitor who asks for access. */

@@ -1,9 +1,9 @@
 import { type DecodedBody, fieldValues, type RecordedMessage } from './records.ts';
 
-/** @limit Maximum size to which a compressed body is decompressed for display. */
+/** Maximum size to which a compressed body is decompressed for display. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
 /**
- * @limit Maximum number of content encodings that are decoded to show one body; servers apply one. Each costs as much
+ * Maximum number of content encodings that are decoded to show one body; servers apply one. Each costs as much
  * as the largest body.
  */
 export const DECODED_CODINGS_MAX = 4;

@@ -6,14 +6,14 @@ import { type Message, MessageError, type MessageValue, toMessage, textOf } from
 import { fieldValues, type RequestDetail, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
-/** @limit Maximum length of an edited request's method: the longest registered method has 17. */
+/** Maximum length of an edited request's method: the longest registered method has 17. */
 export const EDITED_METHOD_MAX_CHARS = 32;
-/** @limit Maximum length of an edited request's path, including its query: the relay's limit for visitors. */
+/** Maximum length of an edited request's path, including its query: the relay's limit for visitors. */
 export const EDITED_TARGET_MAX_CHARS = 8 * 1024;
-/** @limit Maximum number of header fields in an edited request: the relay accepts 200 from a visitor, and adds some. */
+/** Maximum number of header fields in an edited request: the relay accepts 200 from a visitor, and adds some. */
 export const EDITED_FIELDS_MAX = 256;
 /**
- * @limit Maximum size of an edited request's headers: that of a visitor's, so that head and target are recorded
+ * Maximum size of an edited request's headers: that of a visitor's, so that head and target are recorded
  * completely.
  */
 export const EDITED_HEAD_MAX_BYTES = 32 * 1024;

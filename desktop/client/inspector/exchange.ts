@@ -5,7 +5,7 @@ import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
 
 /**
- * @limit Number of characters of a request's path that are kept after its content is dropped to make room for newer
+ * Number of characters of a request's path that are kept after its content is dropped to make room for newer
  * requests.
  */
 export const RECORDED_TARGET_MAX_CHARS = 512;

@@ -17,12 +17,13 @@ import { RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { RECORDED_HEAD_MAX_BYTES } from './recording.ts';
 
 /**
- * @limit Maximum size of an imported file: a HAR of a few hundred requests with responses. Browsers can filter what
+ * Maximum size of an imported file: a HAR of a few hundred requests with responses. Browsers can filter what
  * they export.
+ * @limit owner: Size of an imported file | the import is refused
  */
 export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
 /**
- * @limit Maximum number of requests that are imported from one file: half of the command's log, so that imported
+ * Maximum number of requests that are imported from one file: half of the command's log, so that imported
  * requests do not push out all of the visitors' requests.
  */
 export const IMPORTED_REQUESTS_MAX = 100;

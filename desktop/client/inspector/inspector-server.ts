@@ -20,14 +20,14 @@ import {
 import type { RuntimeFolder } from './runtime-folder.ts';
 import { LogSearch } from './search.ts';
 
-/** @limit Maximum number of `culvert inspect` connections to one client process. */
+/** Maximum number of `culvert inspect` connections to one client process. */
 export const INSPECTORS_MAX = 16;
 /**
- * @limit Maximum number of calls of one `culvert inspect` that wait for their answers. The command makes one at a time.
+ * Maximum number of calls of one `culvert inspect` that wait for their answers. The command makes one at a time.
  */
 export const INSPECT_CALLS_MAX = 8;
 /**
- * @limit Largest message of `culvert inspect`: an imported request and its response, with bodies of 64 KiB and their
+ * Largest message of `culvert inspect`: an imported request and its response, with bodies of 64 KiB and their
  * headers.
  */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;

@@ -11,14 +11,14 @@ import type { RequestSummary } from './records.ts';
 import type { RuntimeFolder } from './runtime-folder.ts';
 import { REPLAY_TIMEOUT_MS } from './replay.ts';
 
-/** @limit How long `culvert inspect` may be connected without asking for anything. The command asks immediately. */
+/** How long `culvert inspect` may be connected without asking for anything. The command asks immediately. */
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum size of a response to `culvert inspect`, and of what waits for one that does not read: 200 summaries
+ * Maximum size of a response to `culvert inspect`, and of what waits for one that does not read: 200 summaries
  * with targets of 8 KiB, or a request and its response with the largest bodies.
  */
 export const INSPECT_ANSWER_MAX_BYTES = 32 * 1024 * 1024;
-/** @limit Amount of unread data after which a `culvert inspect watch` that has fallen behind is disconnected. */
+/** Amount of unread data after which a `culvert inspect watch` that has fallen behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 
 /** A tunnel served by a process of this user. */

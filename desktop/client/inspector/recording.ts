@@ -9,7 +9,7 @@ import { COLON, equalsIgnoringCase, LF, SPACE, TAB, joined } from '../../../shar
 import type { Recording } from '../data/stream-filter.ts';
 import type { Exchange } from './exchange.ts';
 
-/** @limit Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
+/** Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 
 const CHUNKED_BODY: Framing = { kind: 'chunked' };

@@ -1,8 +1,11 @@
 /** Recorded requests as the command and the window show them. */
 
-/** @limit Number of bytes recorded for each body by default, as sent, including chunked coding. */
+/**
+ * Number of bytes recorded for each body by default, as sent, including chunked coding.
+ * @limit owner: Recorded part of a body, by default | the rest is not recorded
+ */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
-/** @limit Maximum length of a request search: more than anybody types. */
+/** Maximum length of a request search: more than anybody types. */
 export const SEARCH_MAX_CHARS = 200;
 
 /** One line of the request log. */

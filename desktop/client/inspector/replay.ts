@@ -11,9 +11,9 @@ import type { Exchange } from './exchange.ts';
 import type { ConnectionRecording } from './recording.ts';
 import type { RequestLog } from './request-log.ts';
 
-/** @limit How long a replayed request may take. The user is waiting for it. */
+/** How long a replayed request may take. The user is waiting for it. */
 export const REPLAY_TIMEOUT_MS = 60_000;
-/** @limit Maximum number of requests that may be replayed at the same time. */
+/** Maximum number of requests that may be replayed at the same time. */
 export const REPLAYS_MAX = 8;
 
 const NOTHING = Buffer.alloc(0);

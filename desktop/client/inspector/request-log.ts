@@ -18,14 +18,18 @@ import { redactField, redactTarget } from './redaction.ts';
 import { InflateBudget } from './websocket/inflate.ts';
 import { extensionsOf, MessageLog } from './websocket/message-log.ts';
 
-/** @limit Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list. */
+/**
+ * Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list.
+ * @limit owner: Requests in the request log of a tunnel | the oldest are dropped
+ */
 export const RECORDED_REQUESTS_MAX = 200;
 /**
- * @limit Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with the
+ * Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with the
  * largest heads, and bodies of the default size.
+ * @limit owner: Memory for the request log of a tunnel | the oldest content is dropped
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
-/** @limit Period that the traffic sparkline covers. */
+/** Period that the traffic sparkline covers. */
 export const SPARKLINE_SECONDS = 60;
 
 const REDACTED: Visibility = { reveal: false };

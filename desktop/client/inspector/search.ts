@@ -6,11 +6,11 @@ import { fieldValues, type RecordedMessage, SEARCH_MAX_CHARS } from './records.t
 import type { RequestLog } from './request-log.ts';
 
 /**
- * @limit Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work
+ * Maximum number of decompressed bytes in one pass of a search through recorded requests: about a second of work
  * in slices.
  */
 export const SEARCHED_DECODED_MAX_BYTES = 64 * 1024 * 1024;
-/** @limit Number of searches of one request log that are continued when it changes. */
+/** Number of searches of one request log that are continued when it changes. */
 export const SEARCHES_MAX = 4;
 
 /** What a search has found. */

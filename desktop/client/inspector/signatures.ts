@@ -10,7 +10,7 @@ import {
 import { readMessage } from './request-log.ts';
 
 /**
- * @limit Accepted difference between a signature's timestamp and the arrival of its request, as documented by Stripe,
+ * Accepted difference between a signature's timestamp and the arrival of its request, as documented by Stripe,
  * Slack and Svix.
  */
 export const SIGNATURE_TOLERANCE_SECONDS = 300;

@@ -29,12 +29,12 @@ import { type LocalConnection, type LocalHandler, type LocalTarget, usesTls } fr
 import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 
 /**
- * @limit Maximum number of bytes of a request body that are kept until the HTTP/2 service responds, so that the client
+ * Maximum number of bytes of a request body that are kept until the HTTP/2 service responds, so that the client
  * can repeat the request if the service has not processed it. Nearly all gRPC calls are smaller.
  */
 const LOCAL_REPEATED_BODY_MAX_BYTES = 64 * 1024;
 /**
- * @limit Maximum number of times that a request is sent to an HTTP/2 service that reports each time that it has not
+ * Maximum number of times that a request is sent to an HTTP/2 service that reports each time that it has not
  * processed the request.
  */
 const LOCAL_TRIES_MAX = 3;

@@ -8,48 +8,48 @@ import { isRefusal, LocalFailure } from './local-error.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 
 /**
- * @limit Maximum number of HTTP/2 connections to a tunnel's local service. Most services allow 100 requests on each,
+ * Maximum number of HTTP/2 connections to a tunnel's local service. Most services allow 100 requests on each,
  * which is enough for {@link CONNECTIONS_MAX} visitors.
  */
 export const LOCAL_SESSIONS_MAX = 64;
 /**
- * @limit Maximum number of simultaneous requests on one HTTP/2 connection to the local service, even if the service
+ * Maximum number of simultaneous requests on one HTTP/2 connection to the local service, even if the service
  * allows more: a lost packet or a large response delays the others.
  */
 const LOCAL_SESSION_STREAMS_MAX = 100;
 /**
- * @limit How long a request waits if an HTTP/2 service is already serving as many requests as it allows. A long call
+ * How long a request waits if an HTTP/2 service is already serving as many requests as it allows. A long call
  * can keep its place for any time.
  */
 export const LOCAL_STREAM_WAIT_MS = 10_000;
 /**
- * @limit How long an HTTP/2 connection to the local service is kept without a request. This can be longer than {@link
+ * How long an HTTP/2 connection to the local service is kept without a request. This can be longer than {@link
  * LOCAL_IDLE_MS}, because an HTTP/2 service announces that it will close a connection.
  */
 export const LOCAL_SESSION_IDLE_MS = 30_000;
 /**
- * @limit Maximum number of bytes of one response that an HTTP/2 service may send before the visitor has read them. The
+ * Maximum number of bytes of one response that an HTTP/2 service may send before the visitor has read them. The
  * number is odd because Node's servers leave out END_STREAM if a response ends exactly where the window ends, and
  * response sizes are often powers of two.
  */
 export const LOCAL_STREAM_WINDOW_BYTES = 128 * 1024 - 1;
 /**
- * @limit Maximum number of bytes in transit of all responses on one HTTP/2 connection to the local service. Bytes count
+ * Maximum number of bytes in transit of all responses on one HTTP/2 connection to the local service. Bytes count
  * as read when they arrive.
  */
 const LOCAL_SESSION_WINDOW_BYTES = 4 * 1024 * 1024;
 /**
- * @limit Maximum memory in MiB that an HTTP/2 connection to the local service may use for heads and for data that the
+ * Maximum memory in MiB that an HTTP/2 connection to the local service may use for heads and for data that the
  * service has not read yet.
  */
 const LOCAL_SESSION_MEMORY_MB = 32;
 /**
- * @limit Maximum number of streams that are reset on one HTTP/2 connection to the local service before another
+ * Maximum number of streams that are reset on one HTTP/2 connection to the local service before another
  * connection takes its place. Services end a connection with too many: Node's after 1000 in a burst.
  */
 export const LOCAL_SESSION_RESETS_MAX = 200;
 /**
- * @limit Maximum number of fields in the head or the trailers of an HTTP/2 response. Node's default of 128 is too low
+ * Maximum number of fields in the head or the trailers of an HTTP/2 response. Node's default of 128 is too low
  * for some services.
  */
 const LOCAL_HEADERS_MAX = 512;

@@ -21,7 +21,7 @@ import {
   LOCAL_CONNECT_TIMEOUT_MS,
 } from './local-service.ts';
 
-/** @limit How often a restarting dev server is dialled until it listens again. */
+/** How often a restarting dev server is dialled until it listens again. */
 export const LOCAL_RETRY_MS = 250;
 
 /** Called once with the outcome of a dial, never before the dial has returned. */

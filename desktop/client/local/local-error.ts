@@ -14,7 +14,7 @@ import { describeTarget, type LocalTarget, usesTls } from './local-service.ts';
 import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 
 /**
- * @limit How long the relay may take to send a request's headers. The relay forwards complete heads, so a missing head
+ * How long the relay may take to send a request's headers. The relay forwards complete heads, so a missing head
  * means that something is broken.
  */
 const REQUEST_HEAD_TIMEOUT_MS = 10_000;

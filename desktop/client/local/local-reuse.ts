@@ -19,12 +19,12 @@ import type { LocalConnection, LocalHandler } from './local-service.ts';
 import { NO_LIMITS, REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 
 /**
- * @limit Maximum number of idle connections to the local service that are kept for reuse: enough even for a page that
+ * Maximum number of idle connections to the local service that are kept for reuse: enough even for a page that
  * loads everything at the same time. A service may spend a thread on each.
  */
 export const LOCAL_IDLE_MAX = 64;
 /**
- * @limit How long an idle connection to the local service is kept for reuse. Services close idle connections: Node's
+ * How long an idle connection to the local service is kept for reuse. Services close idle connections: Node's
  * after 5 s, some after 2 s. The client closes them first, which avoids most races.
  */
 export const LOCAL_IDLE_MS = 2000;

@@ -2,8 +2,9 @@
 import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
 
 /**
- * @limit Maximum time to connect to the local service. A loopback connection takes microseconds; only a full accept
+ * Maximum time to connect to the local service. A loopback connection takes microseconds; only a full accept
  * queue or a packet filter makes it wait.
+ * @limit owner: Time to connect to the local service | 502 `local-refused`
  */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 

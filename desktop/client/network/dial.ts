@@ -5,26 +5,26 @@ import { type Clock, ProcessHold, type Timer } from '../clock.ts';
 import { type MessageCode, MessageError, type MessageValue, toMessage } from '../messages.ts';
 
 /**
- * @limit How long a connection may be silent before TCP probes whether the relay is still reachable, because routers
+ * How long a connection may be silent before TCP probes whether the relay is still reachable, because routers
  * drop connections that are idle for minutes, such as a quiet WebSocket.
  */
 export const DATA_KEEP_ALIVE_MS = 30_000;
 /**
- * @limit Delay before each of the first two further attempts to connect to the relay, while no connection opens: TCP
+ * Delay before each of the first two further attempts to connect to the relay, while no connection opens: TCP
  * repeats a lost packet after longer and longer pauses, but a new connection sends a new packet immediately.
  */
 const REDIAL_QUICK_MS = 1000;
 /**
- * @limit ms between later attempts to connect to the relay: the client notices a restored line at most this much later.
+ * Milliseconds between later attempts to connect to the relay: the client notices a restored line at most this much later.
  */
 const REDIAL_MS = 2000;
 /**
- * @limit Random share of the delay between two attempts to connect, so that the clients of a relay do not connect at
+ * Random share of the delay between two attempts to connect, so that the clients of a relay do not connect at
  * the same time.
  */
 const REDIAL_JITTER = 0.25;
 /**
- * @limit Maximum number of attempts to connect that are in progress at the same time. A further attempt replaces the
+ * Maximum number of attempts to connect that are in progress at the same time. A further attempt replaces the
  * oldest, for which TCP repeats packets least often.
  */
 const REDIALS_MAX = 4;

@@ -15,7 +15,7 @@ import {
 } from './dial.ts';
 
 /**
- * @limit Maximum size of the headers in a proxy's response to CONNECT: proxies send a few fields; one that refuses may
+ * Maximum size of the headers in a proxy's response to CONNECT: proxies send a few fields; one that refuses may
  * send more.
  */
 const PROXY_HEAD_MAX_BYTES = 16 * 1024;

@@ -47,19 +47,19 @@ import {
 import type { RelayAddress } from './relay-address.ts';
 import { RelayClock } from './relay-clock.ts';
 
-/** @limit How long a REST call may take, including its response. A person is waiting for it. */
+/** How long a REST call may take, including its response. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
 /**
- * @limit Longest wait before a tunnel is requested again when the relay limits how many can be created: one is allowed
+ * Longest wait before a tunnel is requested again when the relay limits how many can be created: one is allowed
  * every 6 s (protocol.md section 3.2).
  */
 const CREATE_RETRY_MS = 60_000;
 /**
- * @limit Number of times that a tunnel is requested again while the relay limits how many can be created. Others on the
+ * Number of times that a tunnel is requested again while the relay limits how many can be created. Others on the
  * account may use the creations that become free; after this many tries the error is shown.
  */
 const CREATE_RETRIES_MAX = 10;
-/** @limit Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
+/** Maximum size of a REST response: the largest is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
 /** A create request (protocol.md section 3.2). */

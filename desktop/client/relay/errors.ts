@@ -11,10 +11,10 @@ import type { CallResponse, Endpoint, Network } from '../network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { RelayClock } from './relay-clock.ts';
 
-/** @limit How long a local server that rejected plain HTTP may take to show that it speaks TLS. */
+/** How long a local server that rejected plain HTTP may take to show that it speaks TLS. */
 export const TLS_PROBE_TIMEOUT_MS = 2000;
 /**
- * @limit How far this machine's clock and the relay's may differ before the clock is mentioned with a certificate that
+ * How far this machine's clock and the relay's may differ before the clock is mentioned with a certificate that
  * is not valid at this time: smaller differences are common, and rarely the cause.
  */
 const CLOCK_SUSPECT_MS = 5 * 60_000;

@@ -309,15 +309,15 @@ export const FOLDER_LOOKS = new FolderLooks();
 
 /**
  * How long the file system may take to respond when a visitor opens a shared folder. A disk that has to spin up takes
- * seconds; a server that is gone never answers. @limit
+ * seconds; a server that is gone never answers.
  */
 export const FOLDER_ANSWER_MS = 8000;
 /**
  * Maximum number of file system operations that may be overdue at the same time. Each occupies one of the process's
- * four threads for files. @limit
+ * four threads for files.
  */
 export const SILENT_FOLDERS_MAX = 2;
-/** Size of the chunks in which a shared file is read and buffered for a visitor. @limit */
+/** Size of the chunks in which a shared file is read and buffered for a visitor. */
 const SHARE_READ_BYTES = 65_536;
 
 const STYLE = `${BASE_STYLE}
@@ -508,10 +508,13 @@ function day(date: Date, now: Date): string {
   return (date.getFullYear() === now.getFullYear() ? DAY : DAY_AND_YEAR).format(date);
 }
 
-/** Maximum number of names listed on a shared folder's page: each is looked up, and nobody reads more. @limit */
+/**
+ * Maximum number of names listed on a shared folder's page: each is looked up, and nobody reads more.
+ * @limit visitor: Names on a shared folder's page | the page says that the list is incomplete
+ */
 const SHARE_LISTED_MAX = 1000;
 /**
  * Maximum number of names looked up for a page to count what its folders contain. Slow drives take milliseconds for
- * each. @limit
+ * each.
  */
 const SHARE_COUNTED_MAX = 200;

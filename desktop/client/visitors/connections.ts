@@ -18,18 +18,19 @@ import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
 import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
-/** @limit How long a tunnel counts as visited after its last visitor: the same person is likely to return. */
+/** How long a tunnel counts as visited after its last visitor: the same person is likely to return. */
 export const CONTROL_BUSY_FOR_MS = 60_000;
 /**
- * @limit How long the local service may take to respond before the client reports that it is slow. It may take any time
+ * How long the local service may take to respond before the client reports that it is slow. It may take any time
  * to respond.
  */
 const LOCAL_SLOW_MS = 30_000;
-/** @limit How often the client looks for visitors who have been waiting. */
+/** How often the client looks for visitors who have been waiting. */
 const LOCAL_SLOW_LOOK_MS = 5000;
 /**
- * @limit Maximum number of visitor connections that the client serves at the same time. Each uses two file descriptors
+ * Maximum number of visitor connections that the client serves at the same time. Each uses two file descriptors
  * and at most about 200 KiB; twice this stays below usual limits of a process.
+ * @limit owner: Visitor connections that a client process serves at the same time | further visitors are refused, and the client reports it
  */
 export const CONNECTIONS_MAX = 4096;
 

@@ -11,18 +11,18 @@ import type { Attempt } from '../network/dial.ts';
 import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 
 /**
- * @limit How long a local service may keep its connection open after the visitor has left. With the tick this stays
+ * How long a local service may keep its connection open after the visitor has left. With the tick this stays
  * within 1 s (protocol.md section 4.3).
  */
 const LOCAL_LINGER_MS = 750;
 /**
- * @limit How long the local service can go without accepting data before the client checks whether the visitor is still
+ * How long the local service can go without accepting data before the client checks whether the visitor is still
  * connected: it reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a
  * visitor who may have left.
  */
 const LOCAL_BLOCKED_MS = 10_000;
 /**
- * @limit ms between two such checks. The second one detects a visitor who has left, within 1 s (protocol.md section
+ * Milliseconds between two such checks. The second one detects a visitor who has left, within 1 s (protocol.md section
  * 4.3).
  */
 const LOCAL_BLOCKED_LOOK_MS = 500;

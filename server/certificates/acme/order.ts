@@ -19,9 +19,9 @@ import {
 } from './session.ts';
 import { certificateRequest, newKey, pemOf } from './x509.ts';
 
-/** @limit How long the relay works on an ACME order before it gives up and may start another one. */
+/** How long the relay works on an ACME order before it gives up and may start another one. */
 export const ACME_ORDER_TIMEOUT_MS = 120_000;
-/** @limit Maximum number of certificates in a certificate chain. */
+/** Maximum number of certificates in a certificate chain. */
 export const ACME_CHAIN_MAX = 10;
 
 /** ms between two checks of an order, unless the authority requests otherwise. */

@@ -4,15 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import type { Clock } from '../../clock.ts';
 
-/** @limit Maximum size of a certificate authority's response: a chain has about 6 KB. */
+/** Maximum size of a certificate authority's response: a chain has about 6 KB. */
 export const ACME_ANSWER_MAX_BYTES = 128 * 1024;
-/** @limit How long a certificate authority's response may take to arrive in full. */
+/** How long a certificate authority's response may take to arrive in full. */
 export const ACME_REQUEST_TIMEOUT_MS = 20_000;
-/** @limit Longest `Retry-After` from a certificate authority that the relay respects. */
+/** Longest `Retry-After` from a certificate authority that the relay respects. */
 export const ACME_RETRY_AFTER_MAX_MS = 24 * 3_600_000;
-/** @limit Maximum number of a certificate authority's nonces that the relay keeps for later requests. */
+/** Maximum number of a certificate authority's nonces that the relay keeps for later requests. */
 export const ACME_NONCES_MAX = 16;
-/** @limit Maximum number of times that a request is repeated because the certificate authority rejected its nonce. */
+/** Maximum number of times that a request is repeated because the certificate authority rejected its nonce. */
 export const ACME_NONCE_RETRIES = 8;
 
 const NONCE = /^[\w-]{1,256}$/;

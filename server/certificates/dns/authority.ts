@@ -24,7 +24,7 @@ import {
   writeResponse,
 } from './wire.ts';
 
-/** @limit How long challenges that were read from the database are cached. */
+/** How long challenges that were read from the database are cached. */
 export const DNS_TEXTS_MS = 500;
 
 /** Texts of challenges, by the name they are requested at, as {@link wireName} returns it. */

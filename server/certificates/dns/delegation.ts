@@ -9,9 +9,9 @@ import type { ChallengeSolver, Plan } from '../challenge-solver.ts';
 import { wildcardOf } from '../known-certificates.ts';
 import { challengeName } from './authority.ts';
 
-/** @limit Maximum number of domains whose DNS delegation the relay caches; about 2 MB. */
+/** Maximum number of domains whose DNS delegation the relay caches; about 2 MB. */
 export const DELEGATIONS_KNOWN_MAX = 10_000;
-/** @limit How long a visitor's TLS handshake may wait while the relay looks up a domain's DNS delegation. */
+/** How long a visitor's TLS handshake may wait while the relay looks up a domain's DNS delegation. */
 export const DELEGATION_LOOKUP_MS = 5000;
 
 /** ms for each attempt of a lookup. */

@@ -22,24 +22,24 @@ import { type Authority, type LoadTexts, PendingTexts, type Question } from './a
 import { type Transport, writeTruncated } from './wire.ts';
 
 /**
- * @limit Maximum size of a DNS query: a name has at most 255 bytes, and everything else that resolvers send takes a few
+ * Maximum size of a DNS query: a name has at most 255 bytes, and everything else that resolvers send takes a few
  * dozen.
  */
 export const DNS_QUERY_MAX_BYTES = 512;
 /**
- * @limit Maximum number of DNS queries that a network may send per minute: a validation takes at most ten, from each of
+ * Maximum number of DNS queries that a network may send per minute: a validation takes at most ten, from each of
  * an authority's networks.
  */
 export const DNS_QUERIES_PER_MINUTE = 600;
-/** @limit Maximum number of DNS queries that a network may send in one burst. */
+/** Maximum number of DNS queries that a network may send in one burst. */
 export const DNS_QUERIES_BURST = 100;
-/** @limit Maximum number of DNS queries waiting for the database and of DNS responses waiting for the network. */
+/** Maximum number of DNS queries waiting for the database and of DNS responses waiting for the network. */
 export const DNS_WAITING_MAX = 1024;
-/** @limit Maximum number of DNS connections over TCP at each of the relay's addresses; the oldest is closed first. */
+/** Maximum number of DNS connections over TCP at each of the relay's addresses; the oldest is closed first. */
 export const DNS_CONNECTIONS_MAX = 128;
-/** @limit Maximum number of DNS connections over TCP from one network; the oldest is closed first. */
+/** Maximum number of DNS connections over TCP from one network; the oldest is closed first. */
 export const DNS_CONNECTIONS_OF_ONE_MAX = 16;
-/** @limit ms until the next query on such a connection must be complete. */
+/** Milliseconds until the next query on such a connection must be complete. */
 export const DNS_CONNECTION_IDLE_MS = 5000;
 
 export interface DnsServerOptions {

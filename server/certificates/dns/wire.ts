@@ -4,12 +4,12 @@
  */
 
 /**
- * @limit Maximum size of a DNS response over UDP: larger ones are lost on networks that fragment them (the advice of
+ * Maximum size of a DNS response over UDP: larger ones are lost on networks that fragment them (the advice of
  * dnsflagday.net, 2020).
  */
 export const DNS_UDP_MAX_BYTES = 1232;
 /**
- * @limit Maximum size of a DNS response over UDP relative to the size of its query, so that the relay cannot be used to
+ * Maximum size of a DNS response over UDP relative to the size of its query, so that the relay cannot be used to
  * flood others.
  */
 export const DNS_UDP_FACTOR = 4;

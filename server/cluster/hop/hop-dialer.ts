@@ -15,15 +15,15 @@ import type { Dial } from '../../tunnels/stream.ts';
 import type { RelayAddress } from '../members.ts';
 import { HOP_TLS, hopKey, hopTrunk, writeRequest } from './hop-protocol.ts';
 
-/** @limit Maximum time to connect to another relay; relays are close to each other. */
+/** Maximum time to connect to another relay; relays are close to each other. */
 const HOP_CONNECT_TIMEOUT_MS = 2000;
 /**
- * @limit How long another relay has to accept or refuse a data socket or a trunk: it may have to look up the key in the
+ * How long another relay has to accept or refuse a data socket or a trunk: it may have to look up the key in the
  * store.
  */
 export const HOP_RESPONSE_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum number of data sockets and trunks that are waiting for another relay to accept or refuse them: thousands
+ * Maximum number of data sockets and trunks that are waiting for another relay to accept or refuse them: thousands
  * a second, but at most as many as it has capacity for.
  */
 export const HOPS_ASKED_MAX = 1024;

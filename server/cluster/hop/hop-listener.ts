@@ -11,10 +11,10 @@ import type { HopRequest } from '../../clients/ownership.ts';
 import { CLIENT_SOCKETS_MAX } from '../../clients/upgrades.ts';
 import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protocol.ts';
 
-/** @limit How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
+/** How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /**
- * @limit Maximum size of the line that another relay begins a stream with: an id, and two keys of at most a few hundred
+ * Maximum size of the line that another relay begins a stream with: an id, and two keys of at most a few hundred
  * bytes each.
  */
 export const HOP_LINE_MAX_BYTES = 4096;

@@ -20,12 +20,12 @@ import { TrunkLife } from '../../clients/trunk-life.ts';
 import { KEEP_ALIVE_MS } from '../../listeners.ts';
 
 /**
- * @limit Maximum number of bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms,
+ * Maximum number of bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms,
  * because relays are close to each other.
  */
 const HOP_WINDOW_BYTES = 256 * 1024;
 
-/** @limit How long a trunk to another relay may be unused before it is closed. */
+/** How long a trunk to another relay may be unused before it is closed. */
 export const HOP_IDLE_MS = 30_000;
 /** ms between two checks of a trunk to another relay. */
 const WATCH_MS = 1000;

@@ -1,18 +1,18 @@
 /** How often a visitor of HTTP/2 may do what serves no request. */
 
 /**
- * @limit Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves
+ * Maximum number of streams that a visitor may reset in a burst on one HTTP/2 connection: a browser that leaves
  * a page resets all of its streams. More resets end the connection (CVE-2023-44487).
  */
 export const HTTP2_RESETS_BURST = 1000;
-/** @limit Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
+/** Maximum average number of streams that a visitor may reset per second on one HTTP/2 connection. */
 export const HTTP2_RESETS_PER_SECOND = 100;
 /**
- * @limit Maximum number of frames in a burst on one HTTP/2 connection that carry nothing of a request: PING, SETTINGS,
+ * Maximum number of frames in a burst on one HTTP/2 connection that carry nothing of a request: PING, SETTINGS,
  * PRIORITY, empty DATA, and WINDOW_UPDATE beyond two for each frame of a response. More end the connection.
  */
 export const HTTP2_CONTROL_BURST = 2000;
-/** @limit Maximum average number of such frames per second on one HTTP/2 connection. */
+/** Maximum average number of such frames per second on one HTTP/2 connection. */
 export const HTTP2_CONTROL_PER_SECOND = 200;
 /** How often a visitor may do something that costs the relay more than the visitor. */
 export class Allowance {

@@ -55,7 +55,7 @@ import { HTTP2_STREAMS_MAX, OPENING, VisitorSettings } from './settings.ts';
 import { UnreadLimit } from './unread.ts';
 import { Http2Stream, type MessageHead, type StreamCarrier } from './stream.ts';
 
-/** @limit Maximum number of idle streams to tunnels that one HTTP/2 connection keeps for its next requests. */
+/** Maximum number of idle streams to tunnels that one HTTP/2 connection keeps for its next requests. */
 const HTTP2_KEPT_STREAMS_MAX = 32;
 /** In a first GOAWAY: streams that are on their way are still served (RFC 9113 section 6.8). */
 const EVERY_STREAM = WINDOW_MAX;

@@ -2,7 +2,7 @@
 import { joined } from '../../../shared/http1/fields.ts';
 
 /**
- * @limit Maximum size of the compressed fields of an HTTP/2 request. A visitor that sends more loses its connection. A
+ * Maximum size of the compressed fields of an HTTP/2 request. A visitor that sends more loses its connection. A
  * head that is larger than {@link REQUEST_HEAD_MAX_BYTES} but within this limit gets a response with status 431.
  */
 const HTTP2_BLOCK_MAX_BYTES = 256 * 1024;

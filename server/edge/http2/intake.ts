@@ -3,19 +3,19 @@ import { ENHANCE_YOUR_CALM, numberFrame, WINDOW_UPDATE } from './frames.ts';
 import type { Http2Stream } from './stream.ts';
 
 /**
- * @limit Maximum number of bytes of a request body that wait in the relay for each HTTP/2 stream. At first, a visitor
+ * Maximum number of bytes of a request body that wait in the relay for each HTTP/2 stream. At first, a visitor
  * can send only this much per round trip.
  */
 export const HTTP2_STREAM_WINDOW_BYTES = 64 * 1024;
-/** @limit Maximum number of bytes of request bodies that wait in the relay for each HTTP/2 connection. */
+/** Maximum number of bytes of request bodies that wait in the relay for each HTTP/2 connection. */
 export const HTTP2_CONNECTION_WINDOW_BYTES = 1024 * 1024;
 /**
- * @limit Number of bytes of a request body that the tunnel must accept, without another body in between, before its
+ * Number of bytes of a request body that the tunnel must accept, without another body in between, before its
  * stream may use the whole window of its HTTP/2 connection.
  */
 const HTTP2_WIDEN_BYTES = 256 * 1024;
 /**
- * @limit How long a request body may wait in the relay without being read, if all bodies together use up the window of
+ * How long a request body may wait in the relay without being read, if all bodies together use up the window of
  * their HTTP/2 connection. Then its stream is closed, so that the others can continue.
  */
 export const HTTP2_STANDSTILL_MS = 5000;

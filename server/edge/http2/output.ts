@@ -5,7 +5,7 @@ import { HeaderEncoder } from './hpack.ts';
 import { ReadyStreams } from './priority.ts';
 import { block, type Http2Stream, type MessageHead } from './stream.ts';
 
-/** @limit Number of bytes of responses that are written to an HTTP/2 connection at a time. */
+/** Number of bytes of responses that are written to an HTTP/2 connection at a time. */
 const HTTP2_WRITE_BYTES = 64 * 1024;
 
 export class Http2Output {

@@ -22,7 +22,10 @@ import {
 } from './frames.ts';
 import { HTTP2_CONNECTION_WINDOW_BYTES, HTTP2_STREAM_WINDOW_BYTES } from './intake.ts';
 
-/** @limit Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2). */
+/**
+ * Maximum number of concurrent streams on one HTTP/2 connection; more are refused (RFC 9113 section 5.1.2).
+ * @limit visitor: Simultaneous requests on an HTTP/2 connection | further requests are refused; browsers wait instead
+ */
 export const HTTP2_STREAMS_MAX = 100;
 
 /** The first frames of the relay. */

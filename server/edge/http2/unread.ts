@@ -5,7 +5,7 @@ import type { Http2Output } from './output.ts';
 import type { Http2Stream } from './stream.ts';
 
 /**
- * @limit How long a visitor with HTTP/2 may accept nothing while more than 1 MiB and one window wait for its connection.
+ * How long a visitor with HTTP/2 may accept nothing while more than 1 MiB and one window wait for its connection.
  * Then the relay closes streams until they fit.
  */
 export const HTTP2_UNREAD_MS = 10_000;

@@ -29,34 +29,35 @@ import { DatabaseInUseError, UnansweredError } from '../store-errors.ts';
 import { kyselyStore, type Store } from '../store.ts';
 
 /**
- * @limit Maximum number of open connections to PostgreSQL. A server accepts 100 by default, and statements are short.
+ * Maximum number of open connections to PostgreSQL. A server accepts 100 by default, and statements are short.
+ * @limit operator: Connections of a relay to PostgreSQL, plus one for its lock | operations wait
  */
 const POSTGRES_CONNECTIONS_MAX = 10;
-/** @limit Maximum number of operations waiting for a connection to PostgreSQL; further ones are refused with 503. */
+/** Maximum number of operations waiting for a connection to PostgreSQL; further ones are refused with 503. */
 const POSTGRES_WAITING_MAX = 1000;
-/** @limit Maximum time to connect to PostgreSQL, including the wait for a connection that is in use. */
+/** Maximum time to connect to PostgreSQL, including the wait for a connection that is in use. */
 const POSTGRES_CONNECT_TIMEOUT_MS = 2000;
-/** @limit How long a statement waits for a row that another relay has locked in PostgreSQL. */
+/** How long a statement waits for a row that another relay has locked in PostgreSQL. */
 const POSTGRES_LOCK_TIMEOUT_MS = 2000;
-/** @limit How long a statement or an idle transaction may last before the PostgreSQL server cancels it. */
+/** How long a statement or an idle transaction may last before the PostgreSQL server cancels it. */
 const POSTGRES_STATEMENT_TIMEOUT_MS = 4000;
 /**
- * @limit How long the relay waits for PostgreSQL to answer or cancel a statement before it considers the server
+ * How long the relay waits for PostgreSQL to answer or cancel a statement before it considers the server
  * unreachable.
  */
 const POSTGRES_QUERY_TIMEOUT_MS = 5000;
-/** @limit Pause before the next attempt to connect to PostgreSQL after a failure; doubled for each failure in a row. */
+/** Pause before the next attempt to connect to PostgreSQL after a failure; doubled for each failure in a row. */
 const POSTGRES_RETRY_BASE_MS = 100;
 /**
- * @limit Longest pause before the next attempt to connect to PostgreSQL: a server that is back is noticed within a
+ * Longest pause before the next attempt to connect to PostgreSQL: a server that is back is noticed within a
  * second.
  */
 const POSTGRES_RETRY_CAP_MS = 1000;
-/** @limit How long a relay waits at startup for another relay on the same database that is about to exit. */
+/** How long a relay waits at startup for another relay on the same database that is about to exit. */
 const POSTGRES_RELAY_LOCK_WAIT_MS = 2000;
-/** @limit ms between two attempts to get the lock that gives a relay exclusive use of a database. */
+/** Milliseconds between two attempts to get the lock that gives a relay exclusive use of a database. */
 const POSTGRES_RELAY_LOCK_RETRY_MS = 500;
-/** @limit Maximum time to close the connections to PostgreSQL cleanly. */
+/** Maximum time to close the connections to PostgreSQL cleanly. */
 const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
 
 /* What all connections to PostgreSQL have in common. */

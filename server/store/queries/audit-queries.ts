@@ -3,16 +3,19 @@ import { type AccountRecord, AUDIT_MAX, type AuditRecord, batches } from '../rec
 import { FullError } from '../store-errors.ts';
 import { change, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
-/** @limit How long every admin action is kept, however many follow it: long enough for a yearly review. */
+/**
+ * How long every admin action is kept, however many follow it: long enough for a yearly review.
+ * @limit operator: Age up to which the audit log keeps every entry | older entries are removed, except the newest 10,000
+ */
 export const AUDIT_KEPT_MS = 365 * 24 * 3_600_000;
 /**
- * @limit Maximum number of admin actions that one account's keys can add to the audit log in 24 hours. An action that
+ * Maximum number of admin actions that one account's keys can add to the audit log in 24 hours. An action that
  * cannot be recorded is refused, unless it only ends a right, so nobody can push an entry out. A year of them takes
  * about 300 MB.
  */
 export const AUDIT_ACTS_PER_DAY = 2000;
 /**
- * @limit Maximum number of changes that one key can make in 24 hours to tunnels that other keys of its account have
+ * Maximum number of changes that one key can make in 24 hours to tunnels that other keys of its account have
  * created, because each is recorded. The rest of the account's share stays for its owners.
  */
 export const MEMBER_ACTS_PER_DAY = 200;

@@ -6,12 +6,12 @@ import { batches, type Database, type SuspendedName, type TunnelRecord } from '.
 import { ConflictError } from '../store-errors.ts';
 import { act, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
-/** @limit How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
+/** How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
 export const ENDED_DOMAIN_KEPT_MS = 400 * 24 * 3_600_000;
-/** @limit Maximum number of removed verified domains that the relay remembers per account. */
+/** Maximum number of removed verified domains that the relay remembers per account. */
 export const ENDED_DOMAINS_MAX = 1000;
 /**
- * @limit Minimum time that the relay remembers the end of a tunnel that another client took over: it may have had a
+ * Minimum time that the relay remembers the end of a tunnel that another client took over: it may have had a
  * longer life before.
  */
 export const ENDED_TAKEN_OVER_KEPT_MS = 30 * 24 * 3_600_000;

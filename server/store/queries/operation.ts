@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import type { Database } from '../records.ts';
 
 /**
- * @limit Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement,
+ * Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement,
  * and a tunnel has 25.
  */
 export const TRANSFER_BATCH = 1000;

@@ -17,7 +17,7 @@ import { mustBeFreeForTunnel } from './namespace.ts';
 import { act, actEnding, change, type Db, read, write } from './operation.ts';
 import { findTunnel, lockTunnels, type ReleasedTunnel, releaseTunnels } from './tunnel-queries.ts';
 
-/** @limit How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
+/** How long the relay remembers that an operator closed a tunnel: a relay learns of it within a second. */
 export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
 
 /** How an expiry is moved, in wall time in ms. */

@@ -34,9 +34,9 @@ import {
   syncFolderOf,
 } from './sqlite-files.ts';
 
-/** @limit ms between two tries of a statement that waits for another process. */
+/** Milliseconds between two tries of a statement that waits for another process. */
 const SQLITE_RETRY_MS = 10;
-/** @limit ms between two times that a SQLite file receives what is in its log. */
+/** Milliseconds between two times that a SQLite file receives what is in its log. */
 export const SQLITE_CHECKPOINT_MS = 5000;
 
 /**

@@ -18,7 +18,7 @@ import type * as sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { DatabaseInUseError } from '../store-errors.ts';
 
-/** @limit How long a statement waits for another process that is writing to the same SQLite file before failing. */
+/** How long a statement waits for another process that is writing to the same SQLite file before failing. */
 export const SQLITE_BUSY_MS = 2000;
 
 /**

@@ -10,16 +10,16 @@ import type { Store } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
 
 /**
- * @limit Maximum number of operations waiting for the thread of an embedded database; further ones are refused with
+ * Maximum number of operations waiting for the thread of an embedded database; further ones are refused with
  * 503. The thread handles about 20,000 a second.
  */
 export const STORE_CALLS_MAX = 5000;
 /**
- * @limit How long the thread of an embedded database may stay silent before the relay considers it stuck, including
+ * How long the thread of an embedded database may stay silent before the relay considers it stuck, including
  * anything it may itself wait for.
  */
 export const STORE_ANSWER_TIMEOUT_MS = 10_000;
-/** @limit Delay before the thread of an embedded database is restarted after a crash. */
+/** Delay before the thread of an embedded database is restarted after a crash. */
 export const STORE_THREAD_RETRY_MS = 1000;
 
 interface Pending {

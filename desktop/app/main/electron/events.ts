@@ -4,7 +4,7 @@ import type { Clock } from '../../../client/clock.ts';
 import { machineAddresses } from '../../../client/control/machine-watch.ts';
 import { findDeepLink } from '../deep-link.ts';
 
-/** @limit How often the network of this machine is checked. */
+/** How often the network of this machine is checked. */
 const NETWORK_INTERVAL_MS = 3000;
 
 interface AppEvents {

@@ -8,7 +8,7 @@ import type { Core } from '../core.ts';
 import type { Platform } from '../platform.ts';
 
 /**
- * @limit Maximum time to close all tunnels when the app quits: one REST call each, at the same time; after that the app
+ * Maximum time to close all tunnels when the app quits: one REST call each, at the same time; after that the app
  * quits anyway.
  */
 export const QUIT_TIMEOUT_MS = 5000;

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import type { AppUpdater } from 'electron-updater';
 import type { Clock, Timer } from '../../../client/clock.ts';
 
-/** @limit How long after startup the app first checks for an update, so that the check does not slow the start down. */
+/** How long after startup the app first checks for an update, so that the check does not slow the start down. */
 export const UPDATE_FIRST_MS = 60_000;
-/** @limit How often an update is looked for after that; releases are days apart. */
+/** How often an update is looked for after that; releases are days apart. */
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
-/** @limit How often a downloaded update checks whether all tunnels are offline. */
+/** How often a downloaded update checks whether all tunnels are offline. */
 const UPDATE_RETRY_MS = 60_000;
 
 /** The part of electron-updater that the app uses. */

@@ -5,14 +5,14 @@ import { t } from '../../messages/translate.ts';
 import { ttlSchema } from '../tunnels/create-form-schema.ts';
 import { EDITED_FIELDS_MAX } from '../../../client/inspector/edit.ts';
 
-/** @limit Maximum length of a tunnel's internal id in the window's list: a UUID. */
+/** Maximum length of a tunnel's internal id in the window's list: a UUID. */
 export const TUNNEL_KEY_MAX_CHARS = 64;
-/** @limit Maximum length of an id that a relay assigns to a link or an approval request. */
+/** Maximum length of an id that a relay assigns to a link or an approval request. */
 export const RELAY_ID_MAX_CHARS = 64;
-/** @limit Maximum length of an id that the app itself generates: a UUID, as undos and invitations have. */
+/** Maximum length of an id that the app itself generates: a UUID, as undos and invitations have. */
 export const OWN_ID_MAX_CHARS = 64;
 /**
- * @limit Maximum length of each part of an edited request that the window sends: twice the body limit, so that an error
+ * Maximum length of each part of an edited request that the window sends: twice the body limit, so that an error
  * can state the real size.
  */
 export const EDIT_TEXT_MAX_CHARS = 128 * 1024;

@@ -17,7 +17,7 @@ import type { UndoList } from '../undo-list.ts';
 import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
 
 /**
- * @limit Maximum number of invitations that the app looks up at the same time: anything can open links, and each waits
+ * Maximum number of invitations that the app looks up at the same time: anything can open links, and each waits
  * for its relay.
  */
 export const INVITATION_LOOKS_MAX = 4;

@@ -31,7 +31,7 @@ import type { TunnelAccess, AccessKind } from '../../ipc/tunnel-views.ts';
 import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 
-/** @limit Maximum length of a typed lifetime, such as `30m`. */
+/** Maximum length of a typed lifetime, such as `30m`. */
 export const TTL_MAX_CHARS = 32;
 
 /* Valid access policies, by the same rules as the relay's. */

@@ -13,7 +13,7 @@ import { RemoteLog } from './remote-log.ts';
 import type { TunnelItem } from './tunnel-item.ts';
 
 /**
- * @limit Maximum number of tunnels opened by other programs or computers in the window's list; plans allow fewer at a
+ * Maximum number of tunnels opened by other programs or computers in the window's list; plans allow fewer at a
  * time.
  */
 const OTHER_TUNNELS_MAX = 200;

@@ -28,7 +28,7 @@ import { TunnelItem } from './tunnel-item.ts';
 import { LOG_REQUESTS_MAX } from './tunnel-log.ts';
 
 /**
- * @limit Maximum number of the user's own tunnels in the window's list; the oldest ended ones make room. Plans allow
+ * Maximum number of the user's own tunnels in the window's list; the oldest ended ones make room. Plans allow
  * fewer at a time.
  */
 export const TUNNELS_MAX = 200;

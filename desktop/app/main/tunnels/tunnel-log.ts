@@ -13,11 +13,11 @@ import { type Found, LogSearch } from '../../../client/inspector/search.ts';
 import type { LogPoint, LogUpdate } from '../../ipc/request-views.ts';
 
 /**
- * @limit Maximum number of one tunnel's requests that the window can list: about a kilobyte each, excluding their
+ * Maximum number of one tunnel's requests that the window can list: about a kilobyte each, excluding their
  * bodies.
  */
 export const LOG_REQUESTS_MAX = 10_000;
-/** @limit Maximum number of requests sent to the window at a time: a few ms of its time. */
+/** Maximum number of requests sent to the window at a time: a few ms of its time. */
 export const LOG_PART_MAX = 1000;
 
 /** A request log that the user can empty and restore: requests are hidden first, and forgotten later. */

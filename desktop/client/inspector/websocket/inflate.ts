@@ -3,7 +3,7 @@ import { constants, inflateRawSync } from 'node:zlib';
 import { DECODED_BODY_MAX_BYTES } from '../decode-body.ts';
 
 /**
- * @limit Number of decompressed bytes of WebSocket messages per second and tunnel: decompressing them takes a few per
+ * Number of decompressed bytes of WebSocket messages per second and tunnel: decompressing them takes a few per
  * cent of a processor core, no matter what visitors send.
  */
 export const INFLATED_BYTES_PER_SECOND = 8 * 1024 * 1024;

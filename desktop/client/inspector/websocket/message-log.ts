@@ -16,11 +16,11 @@ import {
 } from '../records.ts';
 import { type Compression, compressionOf, type InflateBudget, Inflater } from './inflate.ts';
 
-/** @limit Number of WebSocket messages that are kept per connection, in both directions together. */
+/** Number of WebSocket messages that are kept per connection, in both directions together. */
 export const RECORDED_MESSAGES_MAX = 500;
-/** @limit Maximum memory used for the messages of one WebSocket. Beyond that, the oldest are dropped. */
+/** Maximum memory used for the messages of one WebSocket. Beyond that, the oldest are dropped. */
 export const RECORDED_MESSAGES_MAX_BYTES = 1024 * 1024;
-/** @limit Number of messages that are dropped together, because decompressing them one by one would cost more. */
+/** Number of messages that are dropped together, because decompressing them one by one would cost more. */
 export const RECORDED_MESSAGES_DROPPED = 64;
 
 /** A complete message or control frame, as it was seen. */
