@@ -60,6 +60,8 @@ export class TrunkStream {
   #own: DedicatedSocket | undefined;
   /** the code of its end there, while data on the trunk is outstanding */
   #ownCode: number | undefined;
+  /** the data socket that is being opened at the peer's request */
+  #opening: { cancel(): void } | undefined;
   /** the same socket once nothing is sent or received on the trunk any longer */
   #direct: MoveTarget | undefined;
 
@@ -152,6 +154,7 @@ export class TrunkStream {
     if (this.#direct !== undefined) return this.#direct.close(code);
     if (this.#isOver) return this.#receiver.silence();
     this.#closing = code;
+    this.#opening?.cancel();
     this.#own?.socket.close(code);
     if (!this.#sender.isEmpty) this.#armFlushTimer();
     this.#receiver.silence();
@@ -164,6 +167,7 @@ export class TrunkStream {
     const mustTell = this.#sentLast === undefined && this.#peerLast !== 'end';
     this.#closing = mustTell ? CloseCode.goingAway : CloseCode.normal;
     this.#drop();
+    this.#opening?.cancel();
     this.#receiver.silence();
     this.#own?.socket.destroy();
     if (mustTell) this.#trunk.ready(this);
@@ -191,9 +195,15 @@ export class TrunkStream {
     return true;
   }
 
+  /** @param opening the data socket for {@link moveTo}, canceled if the stream ends before */
+  opens(opening: { cancel(): void }): void {
+    this.#opening = opening;
+  }
+
   /** Continues over a data socket without a handler, for everything written from now on. */
   moveTo(socket: MoveTarget): void {
     if (this.#isOver) return socket.close(CloseCode.goingAway);
+    this.#opening = undefined;
     this.#own = new DedicatedSocket(socket, (event) => this.#onOwnSocket(event));
     // A slow trunk, or a window without room, holds back nothing that can go over the data socket.
     this.#own.takeOver(this.#sender.takeAll(), this.#sender.isAwaited);
@@ -205,6 +215,7 @@ export class TrunkStream {
   /** No data socket is available to continue over. */
   moveFailed(): void {
     this.#move = 'failed';
+    this.#opening = undefined;
     if (this.#peerLast === 'moved') this.#breakOff();
   }
 
@@ -375,6 +386,7 @@ export class TrunkStream {
   /** The peer has ended the stream in some way. Unsent data is dropped. */
   #over(code: number): void {
     this.#drop();
+    this.#opening?.cancel();
     const wasOver = this.#isOver;
     this.#closing = CloseCode.normal;
     // Confirms to the peer that its end was seen.

@@ -373,6 +373,16 @@ describe('Trunks', () => {
       assert.deepEqual([closed, ends], [[CloseCode.goingAway], [CloseCode.goingAway]]);
     });
 
+    for (const [who, end] of [
+      ['the visitor', () => visitor.stream.destroy()],
+      ['the client', () => stream.close(CloseCode.normal)],
+    ] as const)
+      it(`open no data socket once ${who} has ended the stream`, async () => {
+        end();
+        await settled();
+        assert.equal(data.isCancelled, true);
+      });
+
     it('open no data socket once the trunk has ended', async () => {
       for (const end of [
         () => trunks.stop(),

@@ -162,8 +162,6 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   readonly #options: TrunksOptions;
   #attempt: Attempt | undefined;
   #trunk: Trunk | undefined;
-  /** data sockets that are being opened for large streams */
-  readonly #moves = new Set<Attempt>();
 
   constructor(trunks: Trunks, options: TrunksOptions) {
     this.#trunks = trunks;
@@ -195,22 +193,14 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
 
   moveAsked(stream: TrunkStream, connectionId: string): void {
     const attempt = this.#options.openData(connectionId, {
-      opened: (socket) => {
-        this.#moves.delete(attempt);
-        stream.moveTo(socket);
-      },
-      failed: () => {
-        this.#moves.delete(attempt);
-        // The stream continues on the trunk.
-        stream.moveFailed();
-      },
+      opened: (socket) => stream.moveTo(socket),
+      // The stream continues on the trunk.
+      failed: () => stream.moveFailed(),
     });
-    this.#moves.add(attempt);
+    stream.opens(attempt);
   }
 
   closed(code: number): void {
-    // Streams that had not moved have ended.
-    for (const attempt of this.#moves) attempt.cancel();
     this.#trunks.closed(this, code);
   }
 }
