@@ -150,7 +150,6 @@ const LOG_KEYS: Readonly<Record<string, string>> = {
   '↑ ↓, k j': 'Move through the requests, or scroll an open one.',
   'PgUp PgDn, Space': 'Move by one page.',
   Enter: 'Show the request and its response.',
-  '/': 'Search the method, path, status and visitor address.',
   r: 'Send the request to the local service again.',
   'Esc, i, q': 'Go back.',
 };

@@ -3,7 +3,6 @@
  * that the server starts without it.
  */
 import type { Access, AccessView } from '../../../shared/access.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { claimNames } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
@@ -12,11 +11,10 @@ import type { Host } from '../../client/host/host.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
-import type { Replayer } from '../../client/inspector/replay.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
-import type { Output, Reporter } from '../output/reporter.ts';
+import type { Output } from '../output/reporter.ts';
 import { ToolFailure } from './tool-json.ts';
 
 /**
@@ -27,23 +25,15 @@ const MCP_TUNNELS_MAX = 8;
 /** How long a new tunnel of `culvert mcp` may take to come online before it is closed again. */
 const MCP_OPEN_TIMEOUT_MS = 45_000;
 
+/** A tunnel that has been online, and has not ended. */
 export interface AgentTunnel {
-  readonly id: string;
-  readonly slug: string;
-  readonly port: number;
-  readonly log: RequestLog;
-  readonly replayer: Replayer;
+  readonly served: ServedTunnel;
   /** as the agent has asked for it, with its secrets */
   access: Access;
   /** the same as the relay showed it then */
   shownAccess: AccessView;
   /** the last request that `wait_for_request` has returned */
   lastWaited: number;
-  readonly state: ServedTunnel['state']['name'];
-  /** the last reason why a visitor could not be served */
-  readonly problem: string | undefined;
-  /** Closes it at the relay. @returns what happened */
-  readonly close: () => Promise<string>;
 }
 
 interface AgentTunnelsOptions {
@@ -54,12 +44,12 @@ interface AgentTunnelsOptions {
 
 export class AgentTunnels {
   readonly #options: AgentTunnelsOptions;
-  readonly #tunnels = new Map<string, AgentTunnel>();
-  /** also those that are still opening */
-  readonly #ends = new Set<{ readonly stop: AbortController; readonly ended: Promise<unknown> }>();
+  readonly #tunnels = new Map<ServedTunnel, AgentTunnel>();
+  readonly #opening = new Set<Promise<AgentTunnel>>();
   readonly #over = new AbortController();
-  /** serves the tunnels, and lets `culvert inspect` see them */
-  #loading: Promise<{ readonly host: Host; readonly inspector: InspectorServer | undefined }> | undefined;
+  #host: Promise<Host> | undefined;
+  /** lets `culvert inspect` see the tunnels */
+  #inspector: InspectorServer | undefined;
   readonly api: ApiClient;
 
   constructor(options: AgentTunnelsOptions) {
@@ -72,15 +62,22 @@ export class AgentTunnels {
     return [...this.#tunnels.values()];
   }
 
+  /** What serves them. */
+  get host(): Promise<Host> {
+    return (this.#host ??= this.#load());
+  }
+
   /**
    * @param name id or slug
    * @throws ToolFailure for any other tunnel
    */
   find(name: string): AgentTunnel {
     const wanted = name.toLowerCase();
-    const found = this.#tunnels.get(wanted) ?? this.all.find(({ slug }) => slug === wanted);
+    const found =
+      this.all.find(({ served }) => served.tunnel.id === wanted) ??
+      this.all.find(({ served }) => served.tunnel.slug === wanted);
     if (found !== undefined) return found;
-    const slugs = this.all.map(({ slug }) => slug).join(', ');
+    const slugs = this.all.map(({ served }) => served.tunnel.slug).join(', ');
     throw new ToolFailure(
       `You have no open tunnel ${JSON.stringify(name)}. ${slugs === '' ? 'Open one with open_tunnel.' : `Yours are: ${slugs}.`} ` +
         'Tunnels that others have opened are not accessible here.',
@@ -90,111 +87,96 @@ export class AgentTunnels {
   /**
    * Opens a tunnel, and waits until it is online.
    *
-   * @returns the tunnel as the relay has created it, with tokens that it has made
-   * @throws ToolFailure
+   * @throws ToolFailure, and what the relay refuses
    */
-  async open(spec: TunnelSpec, cancelled: AbortSignal): Promise<Tunnel> {
-    if (this.#ends.size >= MCP_TUNNELS_MAX)
+  async open(spec: TunnelSpec, cancelled: AbortSignal): Promise<AgentTunnel> {
+    if (this.#tunnels.size + this.#opening.size >= MCP_TUNNELS_MAX)
       throw new ToolFailure(
         `${MCP_TUNNELS_MAX} tunnels are open, which is the maximum. Close one with close_tunnel.`,
       );
-    const opening = Promise.withResolvers<Tunnel>();
-    const stop = new AbortController();
-    const end = { stop, ended: this.#serve(spec, stop, opening).catch(opening.reject) };
-    this.#ends.add(end);
-    void end.ended.finally(() => this.#ends.delete(end));
-    const giveUp = (why: string) => (): void => {
-      opening.reject(new ToolFailure(why));
-      stop.abort();
-    };
-    const cancel = giveUp('The call was cancelled.');
-    const timer = this.#options.clock.setTimeout(
-      giveUp(
-        `The tunnel did not come online within ${MCP_OPEN_TIMEOUT_MS / 1000} s, so it was closed. Use diagnose to find the cause.`,
-      ),
-      MCP_OPEN_TIMEOUT_MS,
-    );
-    cancelled.addEventListener('abort', cancel, { once: true });
-    if (cancelled.aborted || this.#over.signal.aborted) cancel();
+    const late = AbortSignal.timeout(MCP_OPEN_TIMEOUT_MS);
+    const ended = AbortSignal.any([cancelled, this.#over.signal, late]);
+    const opening = this.#open(spec, ended);
+    this.#opening.add(opening);
     try {
-      return await opening.promise;
+      return await opening;
+    } catch (error) {
+      if (!ended.aborted) throw error;
+      throw new ToolFailure(
+        ended.reason === late.reason
+          ? `The tunnel did not come online within ${MCP_OPEN_TIMEOUT_MS / 1000} s, so it was closed. Use diagnose to find the cause.`
+          : 'The call was cancelled.',
+      );
     } finally {
-      timer.cancel();
-      cancelled.removeEventListener('abort', cancel);
+      this.#opening.delete(opening);
     }
+  }
+
+  /** Closes a tunnel at the relay. @returns what happened */
+  async close(served: ServedTunnel): Promise<string> {
+    const { closeTunnel } = await import('../serve/serve-tunnel.ts');
+    return closeTunnel(await this.host, served, this.#options.output);
   }
 
   /** Closes all of them. @returns once the relay knows */
   async closeAll(): Promise<void> {
     this.#over.abort();
-    for (const { stop } of this.#ends) stop.abort();
-    await Promise.all([...this.#ends].map(({ ended }) => ended));
-    (await this.#loading)?.inspector?.stop();
+    await Promise.allSettled(this.#opening);
+    await Promise.all(this.all.map(({ served }) => this.close(served)));
+    this.#inspector?.stop();
   }
 
-  async #serve(
-    spec: TunnelSpec,
-    stop: AbortController,
-    opening: PromiseWithResolvers<Tunnel>,
-  ): Promise<void> {
-    const { clock, output } = this.#options;
-    const { serveTunnel } = await import('../serve/serve-tunnel.ts');
-    const { host } = await (this.#loading ??= this.#load());
-    const ended = Promise.withResolvers<string>();
-    let tunnel: AgentTunnel | undefined;
-    const reporter: Reporter = {
-      waiting: () => {},
-      opened: (served) => (tunnel = agentTunnel(served, spec, () => (stop.abort(), ended.promise))),
-      online: (shown) => {
-        if (tunnel !== undefined) this.#tunnels.set(shown.id, tunnel);
-        opening.resolve(shown);
-      },
-      reconnecting: () => {},
-      problem: () => {},
-      approvalRequest: () => {},
-      expiring: () => {},
-      offline: (_reason, why) => {
-        this.#tunnels.delete(tunnel?.id ?? '');
-        opening.reject(new ToolFailure(why));
-        ended.resolve(why);
-      },
-    };
+  async #open(spec: TunnelSpec, ended: AbortSignal): Promise<AgentTunnel> {
+    const host = await this.host;
     const claims = await claimNames(this.api, [spec], { from: 'program', made: host.made });
     const claim = claims.get(spec.name ?? '');
-    await serveTunnel({ host, spec, reporter, output, interrupted: stop.signal, clock, claim });
-    // The list of an agent has only live tunnels.
-    const served = host.tunnels.find(({ isEnded }) => isEnded);
-    if (served !== undefined) host.forget(served);
+    const patience = { clock: this.#options.clock, interrupted: ended };
+    const served = await host.create({ settings: spec, access: spec.access, claim, patience });
+    served.listen({
+      onState: ({ name }) => {
+        if (name !== 'ended') return;
+        this.#tunnels.delete(served);
+        host.forget(served);
+      },
+    });
+    try {
+      await online(served, ended);
+    } catch (error) {
+      if (!served.isEnded) await this.close(served);
+      throw error;
+    }
+    const tunnel = { served, access: spec.access, shownAccess: served.tunnel.access, lastWaited: 0 };
+    this.#tunnels.set(served, tunnel);
+    return tunnel;
   }
 
-  async #load(): Promise<{ host: Host; inspector: InspectorServer | undefined }> {
+  async #load(): Promise<Host> {
     const { access, clock, output } = this.#options;
     const { hostOf } = await import('../serve/serve-tunnel.ts');
     const { startInspector } = await import('../serve/inspection.ts');
-    const inspector = await startInspector(process.env, output);
-    return { host: hostOf(access, inspector, clock), inspector };
+    this.#inspector = await startInspector(process.env, output);
+    return hostOf(access, this.#inspector, clock);
   }
 }
 
-function agentTunnel(served: ServedTunnel, spec: TunnelSpec, close: () => Promise<string>): AgentTunnel {
-  const { tunnel, log, replayer } = served;
-  return {
-    id: tunnel.id,
-    slug: tunnel.slug,
-    port: tunnel.local_port,
-    log,
-    replayer,
-    access: spec.access,
-    shownAccess: tunnel.access,
-    lastWaited: 0,
-    get state() {
-      return served.state.name;
-    },
-    get problem() {
-      return served.localProblem && textOf(served.localProblem.text);
-    },
-    close,
-  };
+/** @throws ToolFailure if the tunnel ends first; the reason of `ended` */
+function online(served: ServedTunnel, ended: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const settle = (how: () => void): void => {
+      stopListening();
+      ended.removeEventListener('abort', stop);
+      how();
+    };
+    const stop = (): void => settle(() => reject(ended.reason as Error));
+    const stopListening = served.listen({
+      onState(state) {
+        if (state.name === 'online') settle(resolve);
+        else if (state.name === 'ended') settle(() => reject(new ToolFailure(textOf(state.why))));
+      },
+    });
+    ended.addEventListener('abort', stop, { once: true });
+    if (ended.aborted) stop();
+  });
 }
 
 /* Waits for a request of a visitor that matches. */

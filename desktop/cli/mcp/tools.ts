@@ -8,7 +8,6 @@ import {
   TOKENS_MAX,
 } from '../../../shared/access.ts';
 import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../../shared/links.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import {
   LOCAL_PORT_MAX,
   LOCAL_PORT_MIN,
@@ -21,6 +20,7 @@ import { accessProblems, wantedAccess } from '../../client/config/project-access
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure } from '../../client/failures.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import { matching } from '../../client/inspector/records.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { type Message, toMessage, textOf } from '../../client/messages.ts';
@@ -32,7 +32,7 @@ import {
   forAgents,
   type Method,
 } from '../../client/methods/method.ts';
-import { madeTokens, withoutTokens } from '../../client/relay/api-responses.ts';
+import { madeTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
 import { diagnoseRelay } from '../commands/doctor.ts';
 import { changed } from '../inspect/inspect-edit.ts';
@@ -176,14 +176,12 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     'read',
     {},
     async (_given, { tunnels }) => {
-      const live = tunnels.all.length === 0 ? [] : await tunnels.api.listTunnels();
-      const own = tunnels.all.map((tunnel) => {
-        const shown = live.find(({ id }) => id === tunnel.id);
-        const about = { state: tunnel.state, problem: tunnel.problem ?? null };
-        return shown === undefined
-          ? { id: tunnel.id, slug: tunnel.slug, port: tunnel.port, ...about }
-          : { ...tunnelView(withoutTokens(shown)), ...about };
-      });
+      if (tunnels.all.length > 0) await (await tunnels.host).refresh();
+      const own = tunnels.all.map(({ served: { tunnel, state, localProblem } }) => ({
+        ...tunnelView(tunnel),
+        state: state.name,
+        problem: localProblem === undefined ? null : textOf(localProblem.text),
+      }));
       return result({ tunnels: own });
     },
   ),
@@ -191,14 +189,16 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     ['Close a tunnel', 'Closes a tunnel and disconnects its visitors.'],
     'public',
     { tunnel: TUNNEL },
-    async ({ tunnel: name }, { tunnels }) => result({ closed: await tunnels.find(name).close() }),
+    async ({ tunnel: name }, { tunnels }) =>
+      result({ closed: await tunnels.close(tunnels.find(name).served) }),
   ),
   extend_tunnel: tool(
     ['Extend a tunnel', 'Adds time to the lifetime of a tunnel.'],
     'public',
     { tunnel: TUNNEL, ttl: optional(text('Time to add, such as 30m', DURATION_RULE)) },
     async ({ tunnel: name, ttl }, call) => {
-      const { id, slug, port } = call.tunnels.find(name);
+      const { served } = call.tunnels.find(name);
+      const { id, slug, local_port: port } = served.tunnel;
       const { api } = call.tunnels;
       const add = async (): Promise<string | undefined> =>
         boundedExtension(call.bounds, await api.getTunnel(id), ttl, api.now());
@@ -209,7 +209,9 @@ const TOOLS: Readonly<Record<string, Tool>> = {
           : toMessage('question.extendBy', { slug, port, ttl: asked }),
       );
       // Time has passed, and the agent may have asked twice.
-      return result(tunnelView(withoutTokens(await api.extendTunnel(id, await add()))));
+      const added = await add();
+      await (await call.tunnels.host).extend(served, added);
+      return result(tunnelView(served.tunnel));
     },
   ),
   set_access: tool(
@@ -233,7 +235,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     { tunnel: TUNNEL, name: text('Name of the token', TOKEN_NAME_RULE) },
     async ({ tunnel: name, name: token }, call) => {
       const tunnel = call.tunnels.find(name);
-      const now = await call.tunnels.api.getTunnel(tunnel.id);
+      const now = await call.tunnels.api.getTunnel(tunnel.served.tunnel.id);
       if (describeAccess(now.access) !== describeAccess(tunnel.shownAccess))
         throw new ToolFailure(
           'Somebody else has changed the access policy of this tunnel. Replace all of it with set_access.',
@@ -260,7 +262,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       path: optional(text('The page that it opens, such as /cart?step=2', LINK_PATH_RULE)),
     },
     async ({ tunnel: name, ttl, note, path }, call) => {
-      const { id, slug, port } = call.tunnels.find(name);
+      const { id, slug, local_port: port } = call.tunnels.find(name).served.tunnel;
       await call.approve(toMessage('question.link', { slug, port }));
       const link = {
         ...(ttl !== undefined && { ttl }),
@@ -275,7 +277,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     'read',
     { tunnel: TUNNEL },
     async ({ tunnel: name }, { tunnels }) =>
-      untrusted({ approvals: await tunnels.api.listKnocks(tunnels.find(name).id) }),
+      untrusted({ approvals: await tunnels.api.listKnocks(tunnels.find(name).served.tunnel.id) }),
   ),
   answer_approval: tool(
     ['Answer an approval request', 'Admits or denies a visitor who asks for access, or revokes an approval.'],
@@ -290,7 +292,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       for: optional(text('How long, such as 1h', DURATION_RULE)),
     },
     async ({ tunnel: name, approval, admit, for: duration }, call) => {
-      const { id, slug, port } = call.tunnels.find(name);
+      const { id, slug, local_port: port } = call.tunnels.find(name).served.tunnel;
       const { api } = call.tunnels;
       const asked = (await api.listKnocks(id)).find((knock) => knock.id === approval);
       if (asked === undefined) throw new ToolFailure(`There is no approval request ${approval}.`);
@@ -326,7 +328,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       call.limited('wait_for_request', MCP_WAITS_MAX, async () => {
         const tunnel = call.tunnels.find(name);
         const found = await waitForRequest(
-          tunnel.log,
+          tunnel.served.log,
           { method, path, status },
           {
             after: after ?? tunnel.lastWaited,
@@ -335,7 +337,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
           },
           call.cancelled,
         );
-        if (found === undefined) return result({ found: false, state: tunnel.state });
+        if (found === undefined) return result({ found: false, state: tunnel.served.state.name });
         tunnel.lastWaited = Math.max(tunnel.lastWaited, found.id);
         return shownRequest(call, name, found.id, { found: true, request: found.id });
       }),
@@ -508,8 +510,8 @@ async function openTunnel(
       ? toMessage('question.open', asked)
       : toMessage('question.openNamed', { ...asked, name }),
   );
-  const tunnel = await tunnels.open(spec, call.cancelled);
-  return result(withSecrets(tunnel, madePassword));
+  const { served } = await tunnels.open(spec, call.cancelled);
+  return result(withSecrets(served, madePassword));
 }
 
 interface WantedAccess {
@@ -560,19 +562,21 @@ async function changeAccess(
   access: Access,
   madePassword: string | undefined,
 ): Promise<ToolResult> {
-  const { slug, port } = tunnel;
+  const { served } = tunnel;
+  const { slug, local_port: port } = served.tunnel;
   await call.approve(toMessage('question.access', { slug, port, access: wantedMessage(access) }));
-  const shown = await call.tunnels.api.setAccess(tunnel.id, access);
+  await (await call.tunnels.host).setAccess(served, access);
   tunnel.access = access;
-  tunnel.shownAccess = shown.access;
-  return result(withSecrets(shown, madePassword));
+  tunnel.shownAccess = served.tunnel.access;
+  return result(withSecrets(served, madePassword));
 }
 
 /** The only result that has the secrets. */
-function withSecrets(tunnel: Tunnel, madePassword: string | undefined): object {
-  const tokens = madeTokens(tunnel.access);
+function withSecrets(served: ServedTunnel, madePassword: string | undefined): object {
+  const tokens = madeTokens(served.tunnelWithTokens.access);
+  for (const { name } of tokens) served.forgetToken(name);
   return {
-    ...tunnelView(withoutTokens(tunnel)),
+    ...tunnelView(served.tunnel),
     ...(madePassword !== undefined && { password: madePassword }),
     ...(tokens.length > 0 && { new_tokens: tokens }),
   };
@@ -589,7 +593,7 @@ async function askLog<M extends AgentMethod>(
   sent: object,
 ): Promise<LogMethods[M]['result']> {
   const { askForAgent } = await import('../../client/methods/log-methods.ts');
-  return askForAgent(name, sent, (tunnel) => tunnels.find(tunnel));
+  return askForAgent(name, sent, (tunnel) => tunnels.find(tunnel).served);
 }
 
 /** A request with its response. */

@@ -7,7 +7,6 @@ import { hostsOf, localUrl, type TunnelSpec } from '../../client/config/tunnel-s
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeWait } from '../../client/failures.ts';
 import type { EndReason as ServedEndReason, ServedTunnel } from '../../client/host/served-tunnel.ts';
-import type { RequestSummary } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
@@ -18,40 +17,26 @@ import { summaryLine } from '../inspect/inspect-format.ts';
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = Exclude<ServedEndReason, 'signed-out'> | 'failed';
 
+/** What is told while a tunnel is served; each reporter tells what its readers need. */
 export interface Reporter {
   /** The relay limits how many tunnels can be created. @param retryInMs ms until the next attempt */
-  waiting(retryInMs: number): void;
+  waiting?(retryInMs: number): void;
   /** The relay has created it, and it connects. */
-  opened(tunnel: ServedTunnel): void;
-  online(tunnel: Tunnel): void;
+  opened?(tunnel: ServedTunnel): void;
+  online?(tunnel: Tunnel): void;
   /** @param retryInMs ms until the next attempt */
-  reconnecting(attempt: number, retryInMs: number, why: string): void;
-  problem(problem: ConnectionProblem): void;
+  reconnecting?(attempt: number, retryInMs: number, why: string): void;
+  problem?(problem: ConnectionProblem): void;
   /** A visitor waits for approval. The relay may repeat this on another control connection. */
-  approvalRequest(knock: KnockMessage, tunnel: Tunnel): void;
+  approvalRequest?(knock: KnockMessage, tunnel: Tunnel): void;
   /**
    * The tunnel expires soon unless it is extended.
    *
    * @param leftMs ms until then
    * @param why what prevents the command from extending it; `undefined` if it does not try
    */
-  expiring(tunnel: Tunnel, leftMs: number, why?: string): void;
+  expiring?(tunnel: Tunnel, leftMs: number, why?: string): void;
   offline(reason: EndReason, why: string): void;
-}
-
-/** A reporter with some of its methods replaced. */
-export function followReporter(inner: Reporter, replaced: Partial<Reporter>): Reporter {
-  return {
-    waiting: (ms) => inner.waiting(ms),
-    opened: (tunnel) => inner.opened(tunnel),
-    online: (tunnel) => inner.online(tunnel),
-    reconnecting: (attempt, ms, why) => inner.reconnecting(attempt, ms, why),
-    problem: (problem) => inner.problem(problem),
-    approvalRequest: (knock, tunnel) => inner.approvalRequest(knock, tunnel),
-    expiring: (tunnel, ms, why) => inner.expiring(tunnel, ms, why),
-    offline: (reason, why) => inner.offline(reason, why),
-    ...replaced,
-  };
 }
 
 /**
@@ -106,8 +91,6 @@ export class JsonReporter implements Reporter {
     this.#output.err(`culvert: ${describeWait(retryInMs)}\n`);
   }
 
-  opened(): void {}
-
   online(tunnel: Tunnel): void {
     this.#print({ event: 'online', ...this.#name, tunnel, ...this.#password });
   }
@@ -149,6 +132,7 @@ export class TextReporter implements Reporter {
   readonly #clock: Clock;
   readonly #saidAt = new Map<string, number>();
   readonly #end: string;
+  readonly #showsRequests: boolean;
   #greeted = false;
   #waiting = false;
 
@@ -156,9 +140,15 @@ export class TextReporter implements Reporter {
    * @param spec its label, what `culvert.yml` calls the tunnel, is put before every line
    * @param end how the tunnel is closed
    */
-  constructor(output: Output, clock: Clock, spec: TunnelSpec, end = 'Ctrl-C closes the tunnel.') {
+  constructor(
+    output: Output,
+    clock: Clock,
+    spec: TunnelSpec,
+    { end = 'Ctrl-C closes the tunnel.', showsRequests = false } = {},
+  ) {
     this.#spec = spec;
     this.#end = end;
+    this.#showsRequests = showsRequests;
     this.#output = labelled(output, spec.label);
     this.#clock = clock;
   }
@@ -167,7 +157,13 @@ export class TextReporter implements Reporter {
     this.#output.out(`${describeWait(retryInMs)}\n`);
   }
 
-  opened(): void {}
+  opened({ log }: Pick<ServedTunnel, 'log'>): void {
+    if (!this.#showsRequests) return;
+    // A request is shown once, when it is over.
+    log.subscribe((summary) => {
+      if (summary.durationMs !== undefined || summary.status === 101) this.#output.out(summaryLine(summary));
+    });
+  }
 
   online(tunnel: Tunnel): void {
     this.#waiting = false;
@@ -190,11 +186,6 @@ export class TextReporter implements Reporter {
     if (last !== undefined && now - last < REPEAT_AFTER_MS) return;
     this.#saidAt.set(code, now);
     this.#output.out(`${textOf(text)}\n`);
-  }
-
-  /** A request is shown once, when it is over. */
-  request(summary: RequestSummary): void {
-    if (summary.durationMs !== undefined || summary.status === 101) this.#output.out(summaryLine(summary));
   }
 
   approvalRequest({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {

@@ -23,13 +23,7 @@ import {
   projectName,
 } from './package-file.ts';
 import { openAddress } from '../output/prompt.ts';
-import {
-  type EndReason,
-  followReporter,
-  type Output,
-  type Reporter,
-  TextReporter,
-} from '../output/reporter.ts';
+import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
 import { startInspector } from './inspection.ts';
 import { completeTunnel, printWindow } from './run-tunnels.ts';
 import { hostOf, serveTunnel } from './serve-tunnel.ts';
@@ -69,7 +63,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const { spec, claim, isNameOptional } = await chooseTunnel(given, plan, port, context);
   const reporter = given.json
     ? new OneLine(output, spec, port)
-    : new TextReporter(toStderr(output), clock, spec, END);
+    : new TextReporter(toStderr(output), clock, spec, { end: END });
   const running = new RunningCommand(hasTerminal, (url) => {
     const command = plan.with(port, new URL(url).hostname);
     if (command !== given.command && !given.json) output.err(`Runs         ${command.join(' ')}\n`);
@@ -82,22 +76,21 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   const host = hostOf(given, inspector);
   const window = new HostWindow(given, host);
   if (given.ui) void printWindow(window, output);
-  const code = await serveTunnel({
+  const { reason, why, code } = await serveTunnel({
     host,
     spec,
-    reporter: followReporter(reporter, {
-      online(tunnel) {
-        reporter.online(tunnel);
-        running.start(tunnel.public_url);
-      },
-    }),
+    reporter,
     output,
     interrupted: running.interrupted,
     clock,
-    onAddress: (url) => doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress),
+    onAddress(url) {
+      running.start(url);
+      doOnceOnline(given.onceOnline, url, output, process.stderr, process.env, openAddress);
+    },
     claim,
     isNameOptional,
   });
+  reporter.offline(reason, why);
   const ended = await running.ended;
   inspector?.stop();
   await window.close();
@@ -148,9 +141,9 @@ class RunningCommand {
     return this.#ended ?? Promise.resolve(this.#code);
   }
 
-  /** @param url address of the tunnel */
+  /** Once. @param url address of the tunnel */
   start(url: string): void {
-    if (this.#child !== undefined || this.#stop.signal.aborted) return;
+    if (this.#stop.signal.aborted) return;
     const child = this.#start(url);
     this.#child = child;
     this.#ended = child.ended.then(async (code) => {
@@ -250,13 +243,6 @@ class OneLine implements Reporter {
   offline(reason: EndReason, why: string): void {
     if (reason !== 'stopped') this.#output.err(`culvert: ${why}\n`);
   }
-
-  waiting(): void {}
-  opened(): void {}
-  reconnecting(): void {}
-  problem(): void {}
-  approvalRequest(): void {}
-  expiring(): void {}
 }
 
 /* The port of the command. */

@@ -6,20 +6,13 @@ import { type Claim, claimNames } from '../../client/config/claims.ts';
 import type { Prompt, RelayAccess } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { ExitCode, UsageError } from '../../client/failures.ts';
-import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { type AccessOptions, completeAccess, exposureWarning } from '../command-line/access-options.ts';
 import type { CommandSurroundings } from '../command-line/command.ts';
 import type { AccessOrLogin } from '../commands/login.ts';
 import { otherMachineWarning } from '../command-line/parse.ts';
 import { openAddress } from '../output/prompt.ts';
-import {
-  type EndReason,
-  followReporter,
-  JsonReporter,
-  type Output,
-  TextReporter,
-} from '../output/reporter.ts';
+import { type EndReason, JsonReporter, type Output, TextReporter } from '../output/reporter.ts';
 import { startInspector } from './inspection.ts';
 import { hostOf, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { HostWindow } from '../view/host-window.ts';
@@ -158,11 +151,8 @@ function runInLines(command: TunnelsToServe, claims: Claims, around: Surrounding
     const onAddress = (url: string): void =>
       doOnceOnline(command.onceOnline, url, output, process.stderr, process.env, openAddress);
     if (command.json) return { reporter: new JsonReporter(output, spec), claim, onAddress };
-    const end = command.isService === true ? SERVICE_END : undefined;
-    const text = new TextReporter(output, clock, spec, end);
-    const reporter = followReporter(text, {
-      opened: ({ log }) => void log.subscribe((summary) => text.request(summary)),
-    });
+    const end = command.isService === true ? { end: SERVICE_END } : {};
+    const reporter = new TextReporter(output, clock, spec, { ...end, showsRequests: true });
     return { reporter, claim, onAddress };
   };
   if (command.ui) void printWindow(around.window, output);
@@ -221,21 +211,20 @@ export async function serveTunnels(
   attach: Attach,
   around: Omit<Surroundings, 'window'>,
 ): Promise<ExitCode> {
-  const serveOnce: ServeOnce = (spec, attached) => serveTunnel({ spec, ...attached, ...around });
   const codes = await Promise.all(
-    command.tunnels.map((spec) =>
-      command.isService === true
-        ? serveForGood(command, spec, attach, serveOnce, around)
-        : serveOnce(spec, attach(spec)),
-    ),
+    command.tunnels.map(async (spec) => {
+      if (command.isService === true) return serveForGood(command, spec, attach, around);
+      const attached = attach(spec);
+      const { reason, why, code } = await serveTunnel({ spec, ...attached, ...around });
+      attached.reporter.offline(reason, why);
+      return code;
+    }),
   );
   return codes.reduce(
     (worst, code) => (FROM_BEST.indexOf(code) > FROM_BEST.indexOf(worst) ? code : worst),
     ExitCode.ok,
   );
 }
-
-type ServeOnce = (spec: TunnelSpec, attached: ReturnType<Attach>) => Promise<ExitCode>;
 
 /**
  * Serves a tunnel of a service: creates it again if it could not be created, for example before there is a network, and
@@ -247,9 +236,9 @@ async function serveForGood(
   command: TunnelsToServe,
   spec: TunnelSpec,
   attach: Attach,
-  serveOnce: ServeOnce,
-  { output, interrupted, clock, host }: Omit<Surroundings, 'window'>,
+  around: Omit<Surroundings, 'window'>,
 ): Promise<ExitCode> {
+  const { output, interrupted, clock, host } = around;
   const api = new ApiClient(command.relay, command.key, command.network);
   const label = spec.label === undefined ? '' : `${spec.label}: `;
   let attempt = 0;
@@ -257,33 +246,18 @@ async function serveForGood(
   for (;;) {
     // Another client may have begun to serve it, or have stopped.
     const claims = await claimNames(api, [spec], { ...claiming(command), made: host.made });
-    const { reporter, ...attached } = attach(spec);
-    let served: ServedTunnel | undefined;
-    let end: { readonly reason: EndReason; readonly why: string } | undefined;
-    const code = await serveOnce(spec, {
-      ...attached,
-      claim: claims.get(spec.name ?? ''),
-      reporter: followReporter(reporter, {
-        opened(tunnel) {
-          served = tunnel;
-          reporter.opened(tunnel);
-        },
-        online(tunnel) {
-          attempt = 0;
-          said = undefined;
-          reporter.online(tunnel);
-        },
-        offline: (reason, why) => void (end = { reason, why }),
-      }),
-    });
-    if (end === undefined) return code;
-    const { reason, why } = end;
+    const attached = { ...attach(spec), claim: claims.get(spec.name ?? '') };
+    const { reason, why, code, served, wasOnline } = await serveTunnel({ spec, ...attached, ...around });
     if (interrupted.aborted || code === ExitCode.keyRefused || !isReopened(reason, spec)) {
-      reporter.offline(reason, why);
+      attached.reporter.offline(reason, why);
       return code;
     }
     // Another one takes its place.
     if (served !== undefined) host.forget(served);
+    if (wasOnline) {
+      attempt = 0;
+      said = undefined;
+    }
     // A relay that is away for an hour deserves one line, not hundreds.
     if (why !== said) output.err(`culvert: ${label}${why} Trying again until it works.\n`);
     said = why;

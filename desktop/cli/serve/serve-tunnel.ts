@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Claim } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
-import { describeFailure, type ExitCode, exitCodeOf, exitCodeOfFailure } from '../../client/failures.ts';
+import { describeFailure, ExitCode, exitCodeOf, exitCodeOfFailure } from '../../client/failures.ts';
 import { Host, type HostOptions } from '../../client/host/host.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import { textOf } from '../../client/messages.ts';
@@ -44,34 +44,47 @@ export interface ServeOptions {
   readonly isNameOptional?: boolean;
 }
 
+/** How a tunnel has ended. */
+export interface TunnelEnd {
+  readonly reason: EndReason;
+  readonly why: string;
+  readonly code: ExitCode;
+  /** `undefined` if it could not be created */
+  readonly served?: ServedTunnel;
+  /** whether visitors have ever reached it */
+  readonly wasOnline: boolean;
+}
+
 /** @returns when the tunnel is offline for good; one that was interrupted has been closed at the relay */
-export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
+export async function serveTunnel(options: ServeOptions): Promise<TunnelEnd> {
   const { host, spec, reporter, output, interrupted, clock, claim, isNameOptional = false } = options;
-  const patience = { clock, interrupted, onWait: (ms: number) => reporter.waiting(ms) };
+  const patience = { clock, interrupted, onWait: (ms: number) => reporter.waiting?.(ms) };
   const { access } = spec;
   let served: ServedTunnel;
   try {
     served = await host.create({ settings: spec, access, claim, isNameOptional, patience });
   } catch (error) {
-    const isStopped = interrupted.aborted && error === interrupted.reason;
-    reporter.offline(
-      isStopped ? 'stopped' : 'failed',
-      isStopped ? 'Stopped before the tunnel was created.' : describeFailure(error),
-    );
-    return isStopped ? exitCodeOf('stopped') : exitCodeOfFailure(error);
+    if (!interrupted.aborted || error !== interrupted.reason)
+      return {
+        reason: 'failed',
+        why: describeFailure(error),
+        code: exitCodeOfFailure(error),
+        wasOnline: false,
+      };
+    const why = 'Stopped before the tunnel was created.';
+    return { reason: 'stopped', why, code: ExitCode.ok, wasOnline: false };
   }
-  reporter.opened(served);
+  reporter.opened?.(served);
   const end = await ended(served, options);
-  const why = end.reason === 'stopped' ? await close(host, served, output) : lastWords(end);
-  reporter.offline(end.reason, why);
-  return exitCodeOf(end.reason);
+  const { reason, wasOnline } = end;
+  const why = reason === 'stopped' ? await closeTunnel(host, served, output) : lastWords(end);
+  return { reason, why, code: exitCodeOf(reason), served, wasOnline };
 }
 
-interface End {
+interface End extends Pick<TunnelEnd, 'why' | 'wasOnline'> {
   readonly reason: Exclude<EndReason, 'failed'>;
-  readonly why: string;
   /** why the tunnel could not be extended */
-  readonly notExtended?: string | undefined;
+  readonly notExtended: string | undefined;
 }
 
 /** Nobody has to lose a tunnel to the clock a second time. */
@@ -86,11 +99,11 @@ function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: Serve
   return new Promise((resolve) => {
     let isFirst = true;
     let notExtended: string | undefined;
-    const stop = (): void => end({ reason: 'stopped', why: '' });
-    const end = (how: End): void => {
+    const stop = (): void => end('stopped', '');
+    const end = (reason: End['reason'], why: string): void => {
       interrupted.removeEventListener('abort', stop);
       unsubscribe();
-      resolve(how);
+      resolve({ reason, why, notExtended, wasOnline: !isFirst });
     };
     const unsubscribe = served.listen({
       onState(state) {
@@ -99,30 +112,24 @@ function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: Serve
             break;
           case 'online':
             // Tokens are shown once.
-            reporter.online({ ...(isFirst ? served.tunnelWithTokens : served.tunnel), online: true });
+            reporter.online?.({ ...(isFirst ? served.tunnelWithTokens : served.tunnel), online: true });
             if (isFirst) onAddress?.(served.tunnel.public_url);
             isFirst = false;
             break;
           case 'reconnecting':
-            reporter.reconnecting(state.attempt, state.retryInMs, textOf(state.why));
+            reporter.reconnecting?.(state.attempt, state.retryInMs, textOf(state.why));
             break;
-          case 'ended': {
-            const { reason } = state;
+          case 'ended':
             // A command does not sign out.
-            end({
-              reason: reason === 'signed-out' ? 'stopped' : reason,
-              why: textOf(state.why),
-              notExtended,
-            });
+            end(state.reason === 'signed-out' ? 'stopped' : state.reason, textOf(state.why));
             break;
-          }
         }
       },
-      onProblem: (problem) => reporter.problem(problem),
-      onApprovalRequest: (request) => reporter.approvalRequest(request, served.tunnel),
+      onProblem: (problem) => reporter.problem?.(problem),
+      onApprovalRequest: (request) => reporter.approvalRequest?.(request, served.tunnel),
       onExpiring(leftMs, why) {
         notExtended = why === undefined ? undefined : describeFailure(why);
-        reporter.expiring(served.tunnel, leftMs, notExtended);
+        reporter.expiring?.(served.tunnel, leftMs, notExtended);
       },
     });
     interrupted.addEventListener('abort', stop, { once: true });
@@ -131,8 +138,8 @@ function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: Serve
   });
 }
 
-/** @returns what happened to it */
-async function close(host: Host, served: ServedTunnel, output: Output): Promise<string> {
+/** Ends a tunnel, and says on the error output for how long it lives if the relay cannot be told. @returns what happened */
+export async function closeTunnel(host: Host, served: ServedTunnel, output: Output): Promise<string> {
   const failure = await host.close(served);
   if (failure === undefined) return 'Tunnel closed.';
   const { idle_ttl, ttl, expires_at } = served.tunnel;

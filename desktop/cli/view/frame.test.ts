@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import type { RequestSummary } from '../../client/inspector/records.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { clockTime, localTime } from '../output/format.ts';
-import { frame } from './frame.ts';
-import type { PanelState, ViewState } from './state.ts';
+import { frame, type ViewState } from './frame.ts';
+import type { PanelState } from './panel.ts';
 import { paint } from './text.ts';
 
 const NOW = Date.parse('2026-07-10T12:59:00.000Z');

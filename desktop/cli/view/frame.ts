@@ -7,11 +7,39 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import { KEPT_OPEN } from '../output/reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
-import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
-import { escapeControls, type Line, shorten, span, type Span, whole, wholeRow, wrap } from './text.ts';
+import type { PanelState, PanelStatus } from './panel.ts';
+import {
+  escapeControls,
+  type Line,
+  shorten,
+  type Size,
+  span,
+  type Span,
+  whole,
+  wholeRow,
+  wrap,
+} from './text.ts';
 import { EXPIRY_FIRST_WARNING_MS } from '../../client/expiry-watch.ts';
 
 const NAME_COLUMNS = 13;
+
+/** One value, which the frame is rendered from. */
+export interface ViewState {
+  readonly panels: readonly PanelState[];
+  /** wall-clock ms */
+  readonly now: number;
+  readonly page: 'overview' | 'code' | 'help' | 'quit';
+  /** the panel that keys are about */
+  readonly current: number;
+  /** address of the window in a browser, once it is open */
+  readonly window: string | undefined;
+  /** what a key has done */
+  readonly note: string | undefined;
+  /** whether the terminal shows more than ASCII */
+  readonly hasUtf8: boolean;
+  /** whether keys are read */
+  readonly hasKeys: boolean;
+}
 
 interface Context {
   readonly now: number;
@@ -221,7 +249,7 @@ function ending(panel: PanelState, { now, hasKeys }: Context): { style: Span['st
 /* What the keys of the view do. */
 
 export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
-  ['i', 'shows the requests, which you can search, open and replay'],
+  ['i', 'shows the requests, which you can open and replay'],
   ['c', "copies the address to the terminal's clipboard"],
   ['o', 'opens the address in a browser'],
   ['w', 'shows requests and settings in a browser'],
@@ -241,7 +269,7 @@ function helpPage(): Line[] {
     [],
     ...KEYS.map(([key, meaning]) => [span(key.padEnd(8), 'strong'), span(meaning)]),
     [],
-    [span('In another terminal, "culvert inspect" shows the same requests.', 'dim')],
+    [span('In another terminal, "culvert inspect" shows and searches the same requests.', 'dim')],
   ];
 }
 

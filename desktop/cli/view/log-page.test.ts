@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { RequestLog } from '../../client/inspector/request-log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { LogPage, LOG_SEARCH_MAX } from './log-page.ts';
+import { LogPage } from './log-page.ts';
 import { paint } from './text.ts';
 
 function setUp(targets: readonly string[]) {
@@ -50,51 +50,6 @@ describe('the request log of the view', () => {
     const lines = text(8).split('\n');
     assert.equal(lines.length, 8);
     assert.ok(lines.some((line) => line.startsWith('> ') && line.endsWith('/19')));
-  });
-
-  it('has the request at the cursor beside the list from 110 columns', () => {
-    const { page, press } = setUp(['/one', '/two']);
-    const wide = (): string[] =>
-      page.frame({ columns: 110, rows: 12 }).map((line) => paint(line, 110, false));
-    assert.match(wide()[2] ?? '', /^> .*\/two +│ NUMBER/);
-    press('down');
-    const lines = wide();
-    assert.match(lines[3] ?? '', /^> .*\/one +│ 1 /);
-    assert.equal(new Set(lines.slice(2).map((line) => line.indexOf('│'))).size, 1);
-    press('enter', 'down');
-    assert.match(wide()[0] ?? '', /^request 1 /);
-    assert.match(wide()[2] ?? '', /│ 1 /);
-    press('escape');
-    assert.match(wide()[0] ?? '', /^requests/);
-  });
-
-  it('takes pasted text only in its search', () => {
-    const { page, press, text } = setUp(['/cart', '/webhook']);
-    page.paste('q/r');
-    assert.match(text(), /webhook/);
-    press('/');
-    page.paste('cart\n');
-    assert.doesNotMatch(text(), /webhook/);
-  });
-
-  it('searches as words are typed', () => {
-    const { press, text } = setUp(['/cart', '/webhook', '/cart?x']);
-    press('/', 'c', 'a', 'r', 't', '!', 'backspace');
-    assert.match(text(), /^\/cart_$/m);
-    assert.doesNotMatch(text(), /webhook/);
-    assert.deepEqual(press('enter', 'escape', 'escape'), [true, true, false], 'first the search ends');
-    assert.match(text(), /webhook/);
-    press('/', 'z', 'enter');
-    assert.match(text(), /No requests match this search/);
-  });
-
-  it('limits the length of a search', () => {
-    const { press, text } = setUp(['/']);
-    press('/', ...Array.from({ length: 300 }, () => 'x'));
-    press(...Array.from({ length: LOG_SEARCH_MAX }, () => 'backspace'));
-    assert.match(text(), /^\/_$/m);
-    press('enter', 'escape');
-    assert.match(text(), /^> /m);
   });
 
   it('shows a request with both messages, without its secrets, and scrolls', () => {

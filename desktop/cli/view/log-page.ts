@@ -1,18 +1,14 @@
-/** The request log in the view: a list that can be searched, and one request with both messages. */
+/** The request log in the view: a list, and one request with both messages. `culvert inspect` and the window can do more. */
 import { byteSize, isUnsent } from '../../client/inspector/readable.ts';
 import {
-  matching,
   type RequestDetail,
   type RequestSummary,
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, targetText } from '../output/format.ts';
 import { detailText } from '../inspect/inspect-format.ts';
-import type { PanelState, Size } from './state.ts';
-import { fit, type Line, shorten, span, type Style } from './text.ts';
-
-/** Maximum number of characters in a request search: more than anybody types. */
-export const LOG_SEARCH_MAX = 200;
+import type { PanelState } from './panel.ts';
+import { type Line, shorten, type Size, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
 interface LogSource {
@@ -24,20 +20,15 @@ interface LogSource {
   readonly replay: (id: number) => Promise<number>;
 }
 
-/** From this width on, the list and a request are side by side. */
-const PANES_COLUMNS = 110;
-/** The list's share of the width. */
-const LIST_SHARE = 0.45;
 /** Lines above the list and above a request. */
 const HEAD_LINES = 2;
 
 export class LogPage {
   readonly #source: LogSource;
-  #typed = '';
-  #isTyping = false;
   /** number of the request that the cursor is at; `undefined`: the newest */
   #selected: number | undefined;
   #isOpen = false;
+  /** first line of an open request that is shown */
   #top = 0;
   #note = '';
   #rows = 0;
@@ -48,39 +39,6 @@ export class LogPage {
 
   /** @returns false if the key leaves the log */
   key(key: string): boolean {
-    if (this.#isTyping) this.#type(key);
-    else if (this.#isOpen) this.#inDetail(key);
-    else return this.#inList(key);
-    return true;
-  }
-
-  /** Pastes a text into the search, if it is open. */
-  paste(text: string): void {
-    if (!this.#isTyping) return;
-    for (const character of text) this.#type(character);
-  }
-
-  frame(size: Size): Line[] {
-    this.#rows = Math.max(1, size.rows - HEAD_LINES);
-    if (size.columns >= PANES_COLUMNS) return this.#paneFrame(size);
-    return this.#isOpen ? this.#detailFrame() : this.#listFrame(size);
-  }
-
-  get #found(): readonly RequestSummary[] {
-    return matching(this.#source.list(), this.#typed);
-  }
-
-  #type(key: string): void {
-    this.#selected = undefined;
-    if (key === 'enter') this.#isTyping = false;
-    else if (key === 'escape') {
-      this.#isTyping = false;
-      this.#typed = '';
-    } else if (key === 'backspace') this.#typed = this.#typed.slice(0, -1);
-    else if (/^[\u{20}-\u{7e}]$/u.test(key) && this.#typed.length < LOG_SEARCH_MAX) this.#typed += key;
-  }
-
-  #inList(key: string): boolean {
     this.#note = '';
     switch (key) {
       case 'up':
@@ -98,80 +56,59 @@ export class LogPage {
       case ' ':
         this.#move(this.#rows);
         break;
-      case '/':
-        this.#isTyping = true;
-        break;
-      case 'enter':
-        this.#selected = this.#current()?.id;
-        this.#isOpen = this.#selected !== undefined;
-        this.#top = 0;
-        break;
       case 'r':
         this.#replay();
         break;
-      case 'escape':
-        if (this.#typed === '') return false;
-        this.#typed = '';
+      case 'enter':
+        this.#selected = this.#current();
+        this.#isOpen = !this.#isOpen && this.#selected !== undefined;
+        this.#top = 0;
         break;
+      case 'escape':
       case 'i':
       case 'q':
-        return false;
+        if (!this.#isOpen) return false;
+        this.#isOpen = false;
+        break;
     }
     return true;
   }
 
-  #inDetail(key: string): void {
-    this.#note = '';
-    switch (key) {
-      case 'up':
-      case 'k':
-        this.#top -= 1;
-        break;
-      case 'down':
-      case 'j':
-        this.#top += 1;
-        break;
-      case 'page-up':
-        this.#top -= this.#rows;
-        break;
-      case 'page-down':
-      case ' ':
-        this.#top += this.#rows;
-        break;
-      case 'r':
-        this.#replay();
-        break;
-      case 'enter':
-      case 'escape':
-      case 'i':
-      case 'q':
-        this.#isOpen = false;
-        break;
-    }
+  frame({ columns, rows }: Size): Line[] {
+    this.#rows = Math.max(1, rows - HEAD_LINES);
+    const note: Line = this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')];
+    const [head, lines] = this.#isOpen ? this.#detail() : this.#list(columns);
+    return [head, note, ...lines];
   }
 
-  #current(): RequestSummary | undefined {
-    const found = this.#found;
-    return found.find(({ id }) => id === this.#selected) ?? found[0];
+  /** The newest one, if the one at the cursor is no longer there. */
+  #placeIn(all: readonly RequestSummary[]): number {
+    return Math.max(
+      0,
+      all.findIndex(({ id }) => id === this.#selected),
+    );
+  }
+
+  #current(): number | undefined {
+    const all = this.#source.list();
+    return all[this.#placeIn(all)]?.id;
   }
 
   #move(by: number): void {
-    const found = this.#found;
-    const at = Math.max(
-      0,
-      found.findIndex(({ id }) => id === this.#selected),
-    );
-    const next = Math.min(found.length - 1, Math.max(0, at + by));
-    // At the top the cursor stays with the newest one.
-    this.#selected = next <= 0 ? undefined : found[next]?.id;
-    this.#top = 0;
+    if (this.#isOpen) this.#top += by;
+    else {
+      const all = this.#source.list();
+      const next = Math.min(all.length - 1, this.#placeIn(all) + by);
+      // At the top the cursor stays with the newest one.
+      this.#selected = next <= 0 ? undefined : all[next]?.id;
+    }
   }
 
   #replay(): void {
-    const request = this.#current();
-    if (request === undefined) return;
-    this.#note = `Sending ${request.id} again…`;
-    void this.#sendAgain(request.id);
+    const id = this.#isOpen ? this.#selected : this.#current();
+    if (id === undefined) return;
+    this.#note = `Sending ${id} again…`;
+    void this.#sendAgain(id);
   }
 
   async #sendAgain(id: number): Promise<void> {
@@ -185,70 +122,37 @@ export class LogPage {
     }
   }
 
-  #listFrame({ columns }: Size): Line[] {
-    const found = this.#found;
-    const current = this.#current();
-    const at = Math.max(
-      0,
-      found.findIndex(({ id }) => id === current?.id),
-    );
-    const first = Math.max(0, Math.min(at - Math.floor(this.#rows / 2), found.length - this.#rows));
-    const rows = found
+  #list(columns: number): [head: Line, lines: Line[]] {
+    const all = this.#source.list();
+    const at = this.#placeIn(all);
+    const first = Math.max(0, Math.min(at - Math.floor(this.#rows / 2), all.length - this.#rows));
+    const rows = all
       .slice(first, first + this.#rows)
-      .map((request) => [
-        span(request.id === current?.id ? '> ' : '  ', 'strong'),
+      .map((request, row) => [
+        span(first + row === at ? '> ' : '  ', 'strong'),
         ...requestRow(request, undefined, columns - 2),
       ]);
     const { label } = this.#source;
     const name = label === undefined ? 'requests' : `requests of ${label}`;
-    const keys = '   Enter shows   / finds   r repeats   i back';
-    const none = this.#typed === '' ? 'No requests yet.' : 'No requests match this search.';
     return [
-      [span(name, 'strong'), span(keys, 'dim')],
-      this.#statusLine(found.length),
-      ...(rows.length > 0 ? rows : [[span(none, 'dim')]]),
+      [span(name, 'strong'), span('   Enter shows   r repeats   i back', 'dim')],
+      rows.length > 0 ? rows : [[span('No requests yet.', 'dim')]],
     ];
   }
 
-  /** The list on the left, and the request at the cursor on the right. */
-  #paneFrame({ columns, rows }: Size): Line[] {
-    const left = Math.floor(columns * LIST_SHARE);
-    const [head = [], status = [], ...list] = this.#listFrame({ columns: left, rows });
-    const current = this.#isOpen ? this.#selected : this.#current()?.id;
-    const detail = current === undefined ? [] : this.#detailLines(current);
-    const count = Math.max(list.length, detail.length);
-    const panes = Array.from({ length: count }, (_, at) => [
-      ...fit(list[at] ?? [], left),
-      span(' │ ', this.#isOpen ? 'strong' : 'dim'),
-      ...(detail[at] ?? []),
-    ]);
-    return [this.#isOpen ? detailHead(this.#selected) : head, status, ...panes];
-  }
-
-  #statusLine(count: number): Line {
-    if (this.#isTyping) return [span(`/${this.#typed}`, 'strong'), span('_')];
-    if (this.#note !== '') return [span(escapeVisitorText(this.#note), 'warning')];
-    return this.#typed === '' ? [] : [span(`/${this.#typed}   ${count} found, Esc shows all`, 'dim')];
-  }
-
-  #detailFrame(): Line[] {
-    const note: Line = this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')];
-    return [detailHead(this.#selected), note, ...this.#detailLines(this.#selected)];
-  }
-
-  /** The part of a request that is scrolled to. */
-  #detailLines(id: number | undefined): Line[] {
+  /** The part of the open request that is scrolled to. */
+  #detail(): [head: Line, lines: Line[]] {
+    const id = this.#selected;
     const detail = id === undefined ? undefined : this.#source.detail(id);
     const text = detail === undefined ? 'This request is no longer available.' : detailText(detail);
     const lines = text.trimEnd().split('\n');
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);
-    return shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]);
+    return [
+      [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')],
+      shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]),
+    ];
   }
-}
-
-function detailHead(id: number | undefined): Line {
-  return [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')];
 }
 
 /* The last requests, one line each. */

@@ -2,8 +2,7 @@
 import { renderUnicodeCompact } from 'uqr';
 import { showsUtf8 } from '../output/format.ts';
 import type { Output } from '../output/reporter.ts';
-import type { Size } from './state.ts';
-import { type Line, span } from './text.ts';
+import { type Line, type Size, span } from './text.ts';
 
 export interface OnceOnline {
   /** open it in a browser */

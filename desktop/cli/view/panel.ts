@@ -11,7 +11,6 @@ import type { ApiClient } from '../../client/relay/api-client.ts';
 import { type MadeToken, madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
-import type { PanelState, PanelStatus } from './state.ts';
 
 /**
  * How often the relay is asked for expiry and counters while nothing happens, because others may extend the
@@ -30,6 +29,42 @@ export interface PanelOptions {
   readonly spec: TunnelSpec;
   readonly clock: Clock;
   readonly api: Pick<ApiClient, 'now' | 'getTunnel' | 'extendTunnel' | 'answerKnock'>;
+}
+
+export type PanelStatus =
+  | { readonly name: 'opening' }
+  | { readonly name: 'online' }
+  | {
+      readonly name: 'reconnecting';
+      /** wall-clock ms of the next attempt */
+      readonly retryAt: number;
+      readonly why: string;
+    }
+  | { readonly name: 'ended'; readonly reason: EndReason; readonly why: string };
+
+/** One tunnel. */
+export interface PanelState {
+  /** what `culvert.yml` calls it */
+  readonly label: string | undefined;
+  /** local address, such as `http://localhost:3000` */
+  readonly localUrl: string;
+  readonly status: PanelStatus;
+  /** as the relay last showed it; `undefined` until there is one */
+  readonly tunnel: Tunnel | undefined;
+  /** ms that the relay's clock, which its times are by, is ahead of this machine's */
+  readonly aheadMs: number;
+  /** whether the command extends it before it expires */
+  readonly isKeptOpen: boolean;
+  /** the password generated for visitors */
+  readonly madePassword: string | undefined;
+  /** the tokens made for programs */
+  readonly madeTokens: readonly MadeToken[];
+  /** what could not be done for a visitor, and what to do about it */
+  readonly problem: string | undefined;
+  /** visitors who wait for approval */
+  readonly knocks: readonly ApprovalRequest[];
+  /** newest first */
+  readonly requests: readonly RequestSummary[];
 }
 
 /** What the view shows of one tunnel. Its counters and its expiry are polled from the relay while the view is visible. */
@@ -67,8 +102,6 @@ export class Panel implements Reporter {
   problem({ code, text }: ConnectionProblem): void {
     if (code !== 'visitor-gone') this.#say(textOf(text));
   }
-
-  approvalRequest(): void {}
 
   /** Answers an approval request; does nothing if it is no longer pending. */
   answerKnock({ id, address }: ApprovalRequest, admit: boolean): void {

@@ -4,13 +4,12 @@ import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { showsUtf8, toAscii } from '../output/format.ts';
 import { openAddress } from '../output/prompt.ts';
 import type { Output } from '../output/reporter.ts';
-import { frame, type NextKnock, nextKnock } from './frame.ts';
+import { frame, type NextKnock, nextKnock, type ViewState } from './frame.ts';
 import type { HostWindow } from './host-window.ts';
-import { LogPage, LOG_SEARCH_MAX } from './log-page.ts';
+import { LogPage } from './log-page.ts';
 import { copySequence, type OnceOnline } from './once-online.ts';
 import { Panel, type PanelOptions } from './panel.ts';
-import type { Size, ViewState } from './state.ts';
-import { knowsLinks, type Line, paint } from './text.ts';
+import { knowsLinks, type Line, paint, type Size } from './text.ts';
 
 /** Interval at which the view is redrawn: faster than anybody reads, slow enough to cost nothing. */
 const VIEW_DRAW_MS = 250;
@@ -195,12 +194,7 @@ export class TerminalView {
   };
 
   readonly #onKeys = (input: string): void => {
-    const { typed, pasted } = this.#paste.read(input);
-    for (const key of splitKeys(typed)) this.#onKey(key);
-    // Pasted text is no command: it may be anything, with keys that close tunnels or let visitors in.
-    if (pasted === '' || this.#log === undefined) return;
-    this.#log.paste(pasted);
-    this.#draw();
+    for (const key of splitKeys(this.#paste.withoutPasted(input))) this.#onKey(key);
   };
 
   #onKey(key: string): void {
@@ -354,43 +348,36 @@ const PASTE_START = '\u{1B}[200~';
 const PASTE_END = '\u{1B}[201~';
 const CTRL_C = '\u{3}';
 
-/** Separates pasted text, which terminals put between marks, from keys. The marks may arrive in pieces. */
+/**
+ * Leaves out pasted text, which terminals put between marks: it may be anything, with keys that close tunnels or let
+ * visitors in. The marks may arrive in pieces.
+ */
 export class PasteReader {
   #isPasting = false;
   /** what may be the beginning of the mark at the end */
   #held = '';
-  #length = 0;
 
-  /** @returns the typed and the pasted part of a piece of input; of a paste, at most what a search field accepts */
-  read(input: string): { readonly typed: string; readonly pasted: string } {
-    let typed = '';
-    let pasted = '';
-    let rest = this.#held + input;
-    this.#held = '';
+  /** @returns what was typed of a piece of input */
+  withoutPasted(input: string): string {
     // A paste that never ends must not lock the user in.
     if (this.#isPasting && input === CTRL_C) {
       this.#isPasting = false;
-      return { typed: input, pasted };
+      this.#held = '';
+      return input;
     }
-    while (rest !== '') {
+    let typed = '';
+    let rest = this.#held + input;
+    for (;;) {
       const mark = this.#isPasting ? PASTE_END : PASTE_START;
       const at = rest.indexOf(mark);
       // Escape is a key of its own, so it is not held back while nothing is pasted.
       const cut = at === -1 ? rest.length - heldLength(rest, mark, this.#isPasting ? 1 : 2) : at;
-      const part = rest.slice(0, cut);
-      if (this.#isPasting) {
-        pasted += part.slice(0, Math.max(0, LOG_SEARCH_MAX - this.#length));
-        this.#length += part.length;
-      } else typed += part;
-      if (at === -1) {
-        this.#held = rest.slice(cut);
-        break;
-      }
+      if (!this.#isPasting) typed += rest.slice(0, cut);
+      this.#held = rest.slice(cut);
+      if (at === -1) return typed;
       this.#isPasting = !this.#isPasting;
-      this.#length = 0;
       rest = rest.slice(at + mark.length);
     }
-    return { typed, pasted };
   }
 }
 

@@ -14,6 +14,12 @@ export interface Span {
 
 export type Line = readonly Span[];
 
+/** Of a terminal, in characters. */
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
 export function span(text: string, style: Style = 'plain'): Span {
   return { text, style };
 }
@@ -119,18 +125,4 @@ export function knowsLinks(env: NodeJS.ProcessEnv): boolean {
     env['WT_SESSION'] !== undefined ||
     env['KONSOLE_VERSION'] !== undefined
   );
-}
-
-/** The line at exactly this width: cut with `…`, or filled with spaces. */
-export function fit(line: Line, columns: number): Line {
-  const length = line.reduce((sum, { text }) => sum + text.length, 0);
-  if (length <= columns) return [...line, span(' '.repeat(columns - length))];
-  const fitted: Span[] = [];
-  let left = columns - 1;
-  for (const { text, style } of line) {
-    if (left <= 0) break;
-    fitted.push(span(text.slice(0, left), style));
-    left -= text.length;
-  }
-  return [...fitted, span('…')];
 }

@@ -228,7 +228,7 @@ export class Host {
   }
 
   /** Asks the relay for counters and times, and closes what could not be closed before. @returns the account's live tunnels */
-  async refresh(connection: HostConnection): Promise<readonly Tunnel[]> {
+  async refresh(connection = this.#options.connection()): Promise<readonly Tunnel[]> {
     await this.#closer.retry(connection);
     const before = new Map(this.#tunnels.map((served) => [served, served.tunnel]));
     const live = await connection.api.listTunnels();
