@@ -45,6 +45,6 @@ describe('readDomain', () => {
       it(`rejects ${JSON.stringify(given)}`, () => {
         const reading = readDomain(given);
         assert.ok('problem' in reading, JSON.stringify(reading));
-        assert.match(reading.problem, problem);
+        assert.match(reading.problem.text, problem);
       });
 });

@@ -1,5 +1,5 @@
 import * as yup from 'yup';
-import { API_ERRORS, ApiError, invalidDomain } from './errors.ts';
+import { API_ERRORS, ApiError, type Clause, type ErrorValues, withValues } from './errors.ts';
 import {
   described,
   type Field,
@@ -91,32 +91,40 @@ const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 const IPV4 = /^\d+(?:\.\d+){3}$/;
 
 /** A domain in its canonical spelling, or what is wrong with it, to complete "the domain …". */
-type DomainReading = { readonly name: string } | { readonly problem: string };
+type DomainReading = { readonly name: string } | { readonly problem: Clause };
+
+function problem(code: string, text: string, values: ErrorValues = {}): DomainReading {
+  return { problem: { code, text, values } };
+}
+
+const NO_HOST_NAME = problem('host-name', 'must be a host name, such as app.example.com');
+const IS_ADDRESS = problem('address', 'must be a name, not an IP address');
 
 /**
  * Reads a domain: in upper or lower case, with one trailing dot or without, with other characters than ASCII (UTS #46)
  * or in punycode. `*.example.com` stands for all hosts one label below `example.com`.
  */
 export function readDomain(text: string): DomainReading {
-  if (/[/@?#]/.test(text)) return { problem: 'must be given alone, without https:// or a path' };
+  if (/[/@?#]/.test(text)) return problem('alone', 'must be given alone, without https:// or a path');
   const given = text.endsWith('.') ? text.slice(0, -1) : text;
-  if (isIPv6(given.replaceAll(/[[\]]/g, ''))) return { problem: 'must be a name, not an IP address' };
-  if (given.includes(':')) return { problem: 'must be given without a port' };
+  if (isIPv6(given.replaceAll(/[[\]]/g, ''))) return IS_ADDRESS;
+  if (given.includes(':')) return problem('port', 'must be given without a port');
   const base = baseOfWildcard(given);
-  if (base.includes('*')) return { problem: 'may contain * only as its first label, as in *.example.com' };
+  if (base.includes('*'))
+    return problem('wildcard', 'may contain * only as its first label, as in *.example.com');
   if (base !== given) {
     const reading = readDomain(base);
     return 'name' in reading ? { name: `*.${reading.name}` } : reading;
   }
   const name = asciiOf(given);
-  if (name === undefined) return { problem: 'must be a host name, such as app.example.com' };
-  if (IPV4.test(name)) return { problem: 'must be a name, not an IP address' };
+  if (name === undefined) return NO_HOST_NAME;
+  if (IPV4.test(name)) return IS_ADDRESS;
   if (name.length > DOMAIN_MAX_LENGTH)
-    return { problem: `must have at most ${DOMAIN_MAX_LENGTH} characters` };
+    return problem('long', `must have at most ${DOMAIN_MAX_LENGTH} characters`, { max: DOMAIN_MAX_LENGTH });
   const labels = name.split('.');
-  if (labels.length === 1) return { problem: 'must have at least two labels, such as app.example.com' };
+  if (labels.length === 1) return problem('labels', 'must have at least two labels, such as app.example.com');
   const isName = labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '');
-  return isName ? { name } : { problem: 'must be a host name, such as app.example.com' };
+  return isName ? { name } : NO_HOST_NAME;
 }
 
 /** A domain, as an option, a file or a form takes it. */
@@ -155,7 +163,7 @@ export function readAddDomain(body: unknown): string {
 
 /** @throws ApiError for what is not a domain */
 export function readGivenDomain(value: unknown): string {
-  const reading = typeof value === 'string' ? readDomain(value) : { problem: 'must be a text' };
-  if ('problem' in reading) throw new ApiError(invalidDomain(reading.problem));
+  const reading = typeof value === 'string' ? readDomain(value) : problem('text', 'must be a text');
+  if ('problem' in reading) throw new ApiError(withValues(API_ERRORS.invalidDomain, reading));
   return reading.name;
 }

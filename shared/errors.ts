@@ -4,8 +4,8 @@
  */
 
 /**
- * The errors of the REST interface and the WebSocket endpoints: `{"error": "<text>", "code": "<code>"}`. Programs rely
- * on the code, so it never changes.
+ * The errors of the REST interface and the WebSocket endpoints: `{"error": "<text>", "code": "<code>"}`, with `values` if
+ * the text has any. Programs rely on the code, so it never changes.
  */
 export const API_ERRORS = {
   invalidBody: { status: 400, code: 'invalid-body', text: 'invalid request body' },
@@ -98,19 +98,113 @@ export const API_ERRORS = {
   internal: { status: 500, code: 'internal-error', text: 'internal error' },
   unavailable: { status: 503, code: 'unavailable', text: 'service unavailable' },
   tooManySockets: { status: 503, code: 'too-many-sockets', text: 'too many client connections' },
+
+  // Errors whose text depends on settings or on the moment, with `{…}` for what {@link withValues} puts there.
+
+  /** a `ttl` above the configured maximum, which the text shows in normalized form */
+  ttlTooLong: { status: 400, code: 'ttl-too-long', text: 'ttl must be at most {duration}' },
+  /**
+   * A tunnel above the limit of a plan. This is not a 429: waiting may not help, so a client should tell its user
+   * instead of trying again.
+   */
+  tooManyTunnels: {
+    status: 403,
+    code: 'too-many-tunnels',
+    text: 'the {plan} plan allows {number} tunnels at a time; close one, or wait until {time}, when the next one expires',
+  },
+  /** a valid key that was created for another purpose */
+  keyOutOfScope: { status: 403, code: 'key-scope', text: 'this api key is valid for {scope} only' },
+  /** a name that an agent's key cannot give its tunnels (protocol.md section 2.1) */
+  agentName: {
+    status: 403,
+    code: 'agent-name',
+    text: 'this api key is an agent\'s: names of its tunnels must begin with "{prefix}" and must not contain "--"',
+  },
+  /** an invalid administrative request (protocol.md section 14) */
+  invalidAdminRequest: { status: 400, code: 'invalid-admin-request', text: '{field} must be {rule}' },
+  /** the subject of an administrative request does not exist */
+  noSuch: { status: 404, code: 'no-such-thing', text: 'there is no {kind} "{name}"' },
+  /** another account has that name or subdomain */
+  taken: { status: 409, code: 'taken', text: 'the {field} is taken' },
+  /** any request of a suspended account, with the operator's reason */
+  accountSuspended: { status: 403, code: 'account-suspended', text: 'this account is suspended: {reason}' },
+  /** an invalid answer to an approval request (protocol.md section 11.3) */
+  invalidKnockAnswer: { status: 400, code: 'invalid-knock-answer', text: '{field} must be {rule}' },
+  /** an approval above the limit of simultaneously approved visitors; `time` is when the first approval ends */
+  tooManyAdmitted: {
+    status: 409,
+    code: 'too-many-admitted',
+    text: 'a tunnel can have {number} approved visitors at a time; revoke one approval, or wait until {time}',
+  },
+  /** an invalid `access` (protocol.md section 11.1) */
+  invalidAccess: { status: 400, code: 'invalid-access', text: '{reason}' },
+  /** an invalid link (protocol.md section 11.2) */
+  invalidLink: { status: 400, code: 'invalid-link', text: 'the {field} of a link must be {rule}' },
+  /** an invalid domain (protocol.md section 12.1) */
+  invalidDomain: { status: 400, code: 'invalid-domain', text: 'the domain {problem}' },
+  /** a domain above the limit of a plan */
+  tooManyDomains: {
+    status: 403,
+    code: 'too-many-domains',
+    text: 'the {plan} plan allows {number} domains, including those that are not verified',
+  },
+  /** a link above the limit of a tunnel; `time` is when the first of its valid and revoked links expires */
+  tooManyLinks: {
+    status: 409,
+    code: 'too-many-links',
+    text: 'a tunnel can have {number} links at a time, and {more} more that were revoked before they expired; revoke one, or wait until {time}, when the next one expires',
+  },
 } as const satisfies Record<string, ApiErrorEntry>;
+
+/** Every error of the REST interface and the WebSocket endpoints. */
+export const ALL_API_ERRORS: readonly (typeof API_ERRORS)[keyof typeof API_ERRORS][] =
+  Object.values(API_ERRORS);
 
 export interface ApiErrorEntry {
   readonly status: number;
   /** in kebab-case */
   readonly code: string;
   readonly text: string;
+  readonly values?: ErrorValues;
+}
+
+/** What varies in the text of an error, for programs that put it into other words. */
+export type ErrorValues = Readonly<Record<string, string | number>>;
+
+/** A part of a text that is itself words: among the values it is its code, with the values that it contains. */
+export interface Clause {
+  readonly code: string;
+  readonly text: string;
+  readonly values?: ErrorValues;
+}
+
+type Places<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Places<Rest>
+  : never;
+
+/** An error of the catalogue with the values of its text. */
+export function withValues<Entry extends ApiErrorEntry>(
+  { status, code, text }: Entry,
+  given: Readonly<Record<Places<Entry['text']>, string | number | Clause>>,
+): ApiErrorEntry {
+  const values: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries<string | number | Clause>(given))
+    Object.assign(
+      values,
+      typeof value === 'object' ? { ...value.values, [name]: value.code } : { [name]: value },
+    );
+  const filled = text.replaceAll(/\{(\w+)\}/g, (_place, name: keyof typeof given) => {
+    const value: string | number | Clause = given[name];
+    return String(typeof value === 'object' ? value.text : value);
+  });
+  return { status, code, text: filled, values };
 }
 
 /** The body of every error of the REST interface and the WebSocket endpoints. */
 interface ApiErrorBody {
   readonly error: string;
   readonly code: string;
+  readonly values?: ErrorValues;
 }
 
 /** A failure of the catalogue on its way to the error handler that responds with it. */
@@ -120,172 +214,14 @@ export class ApiError extends Error {
   /** Header fields of the response, such as `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(entry: ApiErrorEntry, headers: Readonly<Record<string, string>> = {}) {
-    super(entry.text);
+  constructor({ status, code, text, values }: ApiErrorEntry, headers: Readonly<Record<string, string>> = {}) {
+    super(text);
     this.name = 'ApiError';
-    this.status = entry.status;
-    this.body = { error: entry.text, code: entry.code };
+    this.status = status;
+    this.body = { error: text, code, ...(values && { values }) };
     this.headers = headers;
   }
 }
-
-/** A `ttl` above the configured maximum, which the text shows in normalized form. */
-export function ttlTooLong(maxTtl: string) {
-  return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` } as const;
-}
-
-/**
- * A tunnel above the limit of a plan. This is not a 429: waiting may not help, so a client should tell its user instead
- * of trying again.
- *
- * @param plan the plan's display name
- * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
- */
-export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string) {
-  return {
-    status: 403,
-    code: 'too-many-tunnels',
-    text: `the ${plan} plan allows ${max} tunnels at a time; close one, or wait until ${nextExpiry}, when the next one expires`,
-  } as const;
-}
-
-/**
- * A valid key that was created for another purpose.
- *
- * @param scope what the key may be used for
- */
-export function keyOutOfScope(scope: string) {
-  return { status: 403, code: 'key-scope', text: `this api key is valid for ${scope} only` } as const;
-}
-
-/**
- * A name that an agent's key cannot give its tunnels (protocol.md section 2.1).
- *
- * @param prefix what its names begin with
- */
-export function agentName(prefix: string) {
-  return {
-    status: 403,
-    code: 'agent-name',
-    text: `this api key is an agent's: names of its tunnels must begin with "${prefix}" and must not contain "--"`,
-  } as const;
-}
-
-/**
- * Any request of a suspended account.
- *
- * @param reason the operator's reason
- */
-export function accountSuspended(reason: string) {
-  return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` } as const;
-}
-
-/** An invalid administrative request (protocol.md section 14). */
-export function invalidAdminRequest(field: string, rule: string) {
-  return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` } as const;
-}
-
-/** The subject of an administrative request does not exist. */
-export function noSuch(kind: string, subject: string) {
-  return { status: 404, code: 'no-such-thing', text: `there is no ${kind} "${subject}"` } as const;
-}
-
-/** Another account has that name or subdomain. */
-export function taken(field: string) {
-  return { status: 409, code: 'taken', text: `the ${field} is taken` } as const;
-}
-
-/** An invalid `access` (protocol.md section 11.1). */
-export function invalidAccess(text: string) {
-  return { status: 400, code: 'invalid-access', text } as const;
-}
-
-/** An invalid link (protocol.md section 11.2). */
-export function invalidLink(text: string) {
-  return { status: 400, code: 'invalid-link', text } as const;
-}
-
-/**
- * A link above the limit of a tunnel.
- *
- * @param max how many may be valid at a time
- * @param maxRevoked how many may be revoked before their expiry
- * @param nextEnd when the first of both expires, RFC 3339
- */
-export function tooManyLinks(max: number | string, maxRevoked: number | string, nextEnd: string) {
-  return {
-    status: 409,
-    code: 'too-many-links',
-    text: `a tunnel can have ${max} links at a time, and ${maxRevoked} more that were revoked before they expired; revoke one, or wait until ${nextEnd}, when the next one expires`,
-  } as const;
-}
-
-/**
- * An invalid domain (protocol.md section 12.1).
- *
- * @param problem completes "the domain …"
- */
-export function invalidDomain(problem: string) {
-  return { status: 400, code: 'invalid-domain', text: `the domain ${problem}` } as const;
-}
-
-/**
- * A domain above the limit of a plan.
- *
- * @param plan the plan's display name
- */
-export function tooManyDomains(plan: string, max: number | string) {
-  return {
-    status: 403,
-    code: 'too-many-domains',
-    text: `the ${plan} plan allows ${max} domains, including those that are not verified`,
-  } as const;
-}
-
-/** An invalid answer to an approval request (protocol.md section 11.3). */
-export function invalidKnockAnswer(text: string) {
-  return { status: 400, code: 'invalid-knock-answer', text } as const;
-}
-
-/**
- * An approval above the limit of simultaneously approved visitors of a tunnel.
- *
- * @param nextEnd when the first approval ends, RFC 3339
- */
-export function tooManyAdmitted(max: number | string, nextEnd: string) {
-  return {
-    status: 409,
-    code: 'too-many-admitted',
-    text: `a tunnel can have ${max} approved visitors at a time; revoke one approval, or wait until ${nextEnd}`,
-  } as const;
-}
-
-/** Errors whose text depends on settings or on the moment, with `{…}` for the variable parts. */
-export const VARIABLE_API_ERRORS = {
-  ttlTooLong: ttlTooLong('{duration}'),
-  tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
-  keyOutOfScope: keyOutOfScope('{scope}'),
-  agentName: agentName('{prefix}'),
-  invalidAdminRequest: invalidAdminRequest('{field}', '{rule}'),
-  noSuch: noSuch('{kind}', '{name}'),
-  taken: taken('{field}'),
-  accountSuspended: accountSuspended('{reason}'),
-  invalidKnockAnswer: invalidKnockAnswer('{field} must be {rule}'),
-  tooManyAdmitted: tooManyAdmitted('{number}', '{time}'),
-  invalidAccess: invalidAccess('{reason}'),
-  invalidLink: invalidLink('the {field} of a link must be {rule}'),
-  invalidDomain: invalidDomain('{problem}'),
-  tooManyDomains: tooManyDomains('{plan}', '{number}'),
-  tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),
-} as const satisfies Record<string, ApiErrorEntry>;
-
-type Entries = typeof API_ERRORS & typeof VARIABLE_API_ERRORS;
-
-/** Every error of the REST interface and the WebSocket endpoints. */
-export const ALL_API_ERRORS: readonly Entries[keyof Entries][] = [
-  ...Object.values(API_ERRORS),
-  ...Object.values(VARIABLE_API_ERRORS),
-];
 
 /**
  * Errors for visitors, sent by the relay, or by the client instead of the local service, with the header field

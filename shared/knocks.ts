@@ -1,7 +1,7 @@
 /** Visitors who knock at a tunnel, and the owner's answers (protocol.md section 11.3). */
 import * as yup from 'yup';
 import { parseDuration, typedDuration } from './duration.ts';
-import { API_ERRORS, ApiError, invalidKnockAnswer } from './errors.ts';
+import { API_ERRORS, ApiError, type Clause, withValues } from './errors.ts';
 import {
   described,
   givenDuration,
@@ -24,8 +24,6 @@ export const KNOCK_SECONDS = 5 * 60;
 const ADMISSION_DEFAULT_SECONDS = 3600;
 /** Longest time for which a visitor can be approved, as for a signed link. */
 export const ADMISSION_MAX_SECONDS = 30 * 24 * 3600;
-
-const ADMIT_RULE = 'admit must be true or false';
 
 /** A knock as the REST interface shows it. */
 export const KNOCK = object(
@@ -69,7 +67,13 @@ export function readKnockAnswer(body: unknown, maxSeconds = Infinity): KnockAnsw
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(API_ERRORS.invalidBody);
   const { admit, for: duration } = body as Partial<Record<string, unknown>>;
-  if (typeof admit !== 'boolean') throw new ApiError(invalidKnockAnswer(ADMIT_RULE));
+  if (typeof admit !== 'boolean')
+    throw new ApiError(
+      withValues(API_ERRORS.invalidKnockAnswer, {
+        field: 'admit',
+        rule: { code: 'flag', text: 'true or false' },
+      }),
+    );
   const seconds = readFor(duration, Math.min(maxSeconds, ADMISSION_MAX_SECONDS));
   return admit ? { admit, seconds } : { admit };
 }
@@ -78,10 +82,13 @@ function readFor(given: unknown, max: number): number {
   if (given === undefined || given === null) return ADMISSION_DEFAULT_SECONDS;
   const seconds = typeof given === 'string' ? parseDuration(given) : undefined;
   if (seconds === undefined || seconds < 1 || seconds > max)
-    throw new ApiError(invalidKnockAnswer(forRule(max)));
+    throw new ApiError(
+      withValues(API_ERRORS.invalidKnockAnswer, { field: 'for', rule: durationUpTo(typedDuration(max)) }),
+    );
   return seconds;
 }
 
-function forRule(max: number): string {
-  return `for must be a duration such as 1h, of at least 1s and at most ${typedDuration(max)}`;
+function durationUpTo(max: string): Clause {
+  const text = `a duration such as 1h, of at least 1s and at most ${max}`;
+  return { code: 'duration', text, values: { max } };
 }

@@ -1,6 +1,6 @@
 import * as yup from 'yup';
 import { typedDuration } from './duration.ts';
-import { invalidLink } from './errors.ts';
+import { API_ERRORS, type ApiErrorEntry, withValues } from './errors.ts';
 import {
   ADDRESS,
   described,
@@ -103,6 +103,10 @@ function isPath(text: string): boolean {
 
 /* Requests for signed links, as the REST interface accepts them (protocol.md section 11.2). */
 
+function invalidLink(field: string, { accepted }: ValueRule): ApiErrorEntry {
+  return withValues(API_ERRORS.invalidLink, { field, rule: { code: field, text: accepted } });
+}
+
 const note: OptionalField<string | null> = optional({
   schema: {
     type: ['string', 'null'],
@@ -115,7 +119,7 @@ const note: OptionalField<string | null> = optional({
     .test('note', (value: unknown, context) =>
       isNotGiven(value) || LINK_NOTE_RULE.accepts(value)
         ? true
-        : refuse(context, invalidLink(`the note of a link must be ${LINK_NOTE_RULE.accepted}`)),
+        : refuse(context, invalidLink('note', LINK_NOTE_RULE)),
     ),
 });
 
@@ -131,7 +135,7 @@ const path: OptionalField<string | null> = optional({
     .test('path', (value: unknown, context) =>
       isNotGiven(value) || LINK_PATH_RULE.accepts(value)
         ? true
-        : refuse(context, invalidLink(`the path of a link must be ${LINK_PATH_RULE.accepted}`)),
+        : refuse(context, invalidLink('path', LINK_PATH_RULE)),
     ),
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { OPEN } from './access.ts';
-import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, withValues } from './errors.ts';
 import { readCreateTunnel, readExtendTunnel } from './tunnel-requests.ts';
 import { NAME_PATTERN } from './value-rules.ts';
 
@@ -11,7 +11,8 @@ function refusal(read: () => unknown): ApiErrorEntry {
     read();
   } catch (error) {
     assert.ok(error instanceof ApiError);
-    return { status: error.status, code: error.body.code, text: error.message };
+    const { code, error: text, values } = error.body;
+    return { status: error.status, code, text, ...(values && { values }) };
   }
   return assert.fail('nothing was refused');
 }
@@ -90,7 +91,10 @@ describe('readCreateTunnel', () => {
     [API_ERRORS.invalidName, [{ ...all, local_port: 1 }]],
     [API_ERRORS.invalidTtl, [{ ...all, local_port: 1, name: '' }]],
     [API_ERRORS.invalidTtl, ['', '1', '0s', '999ms', '-1h', 60, true, {}].map((ttl) => withPort({ ttl }))],
-    [ttlTooLong('168h0m0s'), ['168h1s', `${'9'.repeat(500)}h`].map((ttl) => withPort({ ttl }))],
+    [
+      withValues(API_ERRORS.ttlTooLong, { duration: '168h0m0s' }),
+      ['168h1s', `${'9'.repeat(500)}h`].map((ttl) => withPort({ ttl })),
+    ],
   ];
   for (const [error, bodies] of refused) {
     for (const body of bodies) {

@@ -14,7 +14,7 @@ import {
 } from './access.ts';
 import { readGivenDomain } from './domains.ts';
 import { formatDuration, parseDuration, typedDuration } from './duration.ts';
-import { API_ERRORS, ApiError, type ApiErrorEntry, invalidDomain, ttlTooLong } from './errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, type Clause, withValues } from './errors.ts';
 import {
   type Field,
   type Fields,
@@ -216,6 +216,11 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel
   };
 }
 
+const NO_WILDCARD: Clause = {
+  code: 'no-wildcard',
+  text: 'stands for many hosts, which "wildcard": false excludes',
+};
+
 /** @throws ApiError */
 function readHosts({
   domain: given,
@@ -224,7 +229,7 @@ function readHosts({
   const domain = isNotGiven(given) ? '' : readGivenDomain(given);
   const isWildcard = isWildcardDomain(domain);
   if (isWildcard && asked === false)
-    throw new ApiError(invalidDomain('stands for many hosts, which "wildcard": false excludes'));
+    throw new ApiError(withValues(API_ERRORS.invalidDomain, { problem: NO_WILDCARD }));
   return { domain, wildcard: asked ?? isWildcard };
 }
 
@@ -254,7 +259,7 @@ export function isNotGiven(value: unknown): boolean {
 function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
   const seconds = parseDuration(text);
   if (seconds === undefined || seconds < TTL_MIN_SECONDS) return API_ERRORS.invalidTtl;
-  return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
+  return seconds > maxTtl ? withValues(API_ERRORS.ttlTooLong, { duration: formatDuration(maxTtl) }) : seconds;
 }
 
 /** yup keeps the entry with the text, so that {@link check} knows its status. */

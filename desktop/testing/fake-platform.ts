@@ -1,7 +1,7 @@
 /** A fake system around the app's core, which records every call. */
 import type { Access } from '../../shared/access.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
-import { type ApiErrorEntry, keyOutOfScope, noSuch } from '../../shared/errors.ts';
+import { API_ERRORS, type ApiErrorEntry, withValues } from '../../shared/errors.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
 import type { OpenInvite, TakenInvite, NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
@@ -271,7 +271,7 @@ export class FakeApi implements RelayApi {
     return this.#answer(`revoke ${id}`, () => {
       const { keys, invites } = this.#ownTeam;
       const isKnown = [...keys, ...invites].some((one) => one.id === id);
-      if (!isKnown) throw refusalOf(noSuch('key', id));
+      if (!isKnown) throw refusalOf(withValues(API_ERRORS.noSuch, { kind: 'key', name: id }));
       this.team = {
         keys: keys.filter((key) => key.id !== id),
         invites: invites.filter((invite) => invite.id !== id),
@@ -284,7 +284,8 @@ export class FakeApi implements RelayApi {
   }
 
   get #ownTeam(): Team {
-    if (this.team === undefined) throw refusalOf(keyOutOfScope("an owner's work"));
+    if (this.team === undefined)
+      throw refusalOf(withValues(API_ERRORS.keyOutOfScope, { scope: "an owner's work" }));
     return this.team;
   }
 

@@ -1,6 +1,6 @@
 /** API keys: generated, hashed and compared (protocol.md section 2.1). */
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import { API_ERRORS, ApiError, keyOutOfScope } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, type Clause, withValues } from '../../shared/errors.ts';
 import { API_KEY_PREFIX } from '../../shared/value-rules.ts';
 import type { AgentScope, KeyOwner, KeyScope, TunnelRecord } from '../store/records.ts';
 
@@ -82,10 +82,10 @@ export function mustReach(key: Holder, tunnel: Parameters<typeof reachesTunnel>[
 
 /** The error for using a key outside its scope. */
 export function outOfScope(scope: KeyScope): ApiError {
-  return new ApiError(keyOutOfScope(purposeOf(scope)));
+  return new ApiError(withValues(API_ERRORS.keyOutOfScope, { scope: purposeOf(scope) }));
 }
 
-function purposeOf(scope: KeyScope): string {
+function purposeOf(scope: KeyScope): string | Clause {
   switch (scope.kind) {
     case 'all':
     case 'owner':
@@ -93,9 +93,9 @@ function purposeOf(scope: KeyScope): string {
     case 'admin':
       return 'administration';
     case 'tunnel':
-      return `the tunnel "${scope.name}"`;
+      return { code: 'tunnel', text: `the tunnel "${scope.name}"`, values: { name: scope.name } };
     case 'agent':
-      return "an agent's tunnels";
+      return { code: 'agent', text: "an agent's tunnels" };
   }
 }
 

@@ -4,7 +4,7 @@
  * so it does not matter what the change was, or whether one was missed.
  */
 import type { KeyEnd } from '../../shared/control.ts';
-import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { API_KEY_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -77,7 +77,8 @@ export class Authenticator {
     this.#remember(hash);
     this.#uses.note(found.keyId, !isKnown);
     const { suspended } = found.account;
-    if (suspended !== null) throw new ApiError(accountSuspended(suspended));
+    if (suspended !== null)
+      throw new ApiError(withValues(API_ERRORS.accountSuspended, { reason: suspended }));
     return found;
   }
 

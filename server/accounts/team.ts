@@ -3,7 +3,7 @@
  * Invitations are addresses that give their recipient a key of the account, so that no key has to be sent (section 13).
  */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { API_ERRORS, ApiError, noSuch } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/team.ts';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Clock } from '../clock.ts';
@@ -116,7 +116,7 @@ export class Team {
 }
 
 function refuse(id: string): never {
-  throw new ApiError(noSuch('key', id));
+  throw new ApiError(withValues(API_ERRORS.noSuch, { kind: 'key', name: id }));
 }
 
 type TeamAct = Pick<AuditRecord, 'action' | 'subject' | 'detail'>;

@@ -1,6 +1,6 @@
 /** Admin actions as rows: the command with its help, the call of the API and its description follow from each. */
 import { type Field, type JsonObject, listOf, object, withDefault } from '../../shared/fields.ts';
-import type { VARIABLE_API_ERRORS } from '../../shared/errors.ts';
+import type { API_ERRORS } from '../../shared/errors.ts';
 import type { Administration } from './administration.ts';
 import type { Given } from './given.ts';
 
@@ -41,7 +41,7 @@ type ActionRoute = readonly [
     /** schema of the body */
     readonly takes?: JsonObject;
     /** those that the method does not imply */
-    readonly errors?: readonly (keyof typeof VARIABLE_API_ERRORS)[];
+    readonly errors?: readonly (keyof typeof API_ERRORS)[];
   },
 ];
 

@@ -1,5 +1,5 @@
 /** Routes of `/v1/admin`, for keys for administration (protocol.md section 14): the rows of admin actions that have one. */
-import { API_ERRORS, ApiError, invalidAdminRequest, noSuch, taken } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { orRateLimited } from '../accounts/team.ts';
 import { ACCOUNT_ACTIONS } from '../administration/account-actions.ts';
 import type { AdminAction, Method } from '../administration/action.ts';
@@ -93,7 +93,7 @@ class GivenRequest extends Given {
   }
 
   refuse(field: string, rule: string): never {
-    throw new ApiError(invalidAdminRequest(field, rule));
+    throw new ApiError(withValues(API_ERRORS.invalidAdminRequest, { field, rule }));
   }
 }
 
@@ -102,8 +102,10 @@ async function orRefused<T>(act: Promise<T>, clock: Pick<Clock, 'now'>): Promise
   try {
     return await orUnavailable(orRateLimited(act, clock));
   } catch (error) {
-    if (error instanceof NotThereError) throw new ApiError(noSuch(error.kind, error.subject));
-    if (error instanceof ConflictError) throw new ApiError(taken(error.field));
+    if (error instanceof NotThereError)
+      throw new ApiError(withValues(API_ERRORS.noSuch, { kind: error.kind, name: error.subject }));
+    if (error instanceof ConflictError)
+      throw new ApiError(withValues(API_ERRORS.taken, { field: error.field }));
     throw error;
   }
 }

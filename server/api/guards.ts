@@ -2,7 +2,7 @@
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import bodyParser from 'koa-bodyparser';
 import type { Access } from '../../shared/access.ts';
-import { agentName, API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
@@ -126,7 +126,8 @@ export function boundAgent(): ApiMiddleware {
     const { scope } = ctx.state.caller;
     if (scope.kind === 'agent') {
       const { name, domain, wildcard, idleTtl } = wanted;
-      if (name !== '' && !isAgentName(scope, name)) throw new ApiError(agentName(namePrefix(scope)));
+      if (name !== '' && !isAgentName(scope, name))
+        throw new ApiError(withValues(API_ERRORS.agentName, { prefix: namePrefix(scope) }));
       if (domain !== '' || wildcard) throw new ApiError(API_ERRORS.agentHosts);
       if (idleTtl) throw new ApiError(API_ERRORS.agentIdle);
     }

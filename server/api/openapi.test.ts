@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { ALL_API_ERRORS, API_ERRORS } from '../../shared/errors.ts';
+import { ALL_API_ERRORS } from '../../shared/errors.ts';
 import { ACCOUNT, TUNNEL } from '../../shared/tunnel.ts';
 import { apiRoutes } from './app.ts';
 import { openApiDocument } from './openapi.ts';
@@ -59,7 +59,8 @@ describe('the OpenAPI document', () => {
   it('has every error of the catalogue', () => {
     for (const { code } of ALL_API_ERRORS)
       assert.ok(text.includes(`"const":"${code}"`) || text.includes(`\`${code}\``), code);
-    for (const { text: error } of Object.values(API_ERRORS)) assert.ok(text.includes(error), error);
+    for (const { text: error } of ALL_API_ERRORS)
+      assert.ok(text.includes(JSON.stringify(error).slice(1, -1)), error);
   });
 
   it('has every schema it refers to, and refers to every schema it has', () => {

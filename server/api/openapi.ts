@@ -1,6 +1,6 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
 import { formatDuration } from '../../shared/duration.ts';
-import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
+import { API_ERRORS, type ApiErrorEntry, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { type Json, type JsonObject, objectSchema, onlyValue, TEXT, UUID } from '../../shared/fields.ts';
 import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/value-rules.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -218,7 +218,7 @@ function operation(route: Route, components: Components): JsonObject {
     }),
     responses: Object.fromEntries([
       ...Object.entries(results).map(([status, result]) => [status, success(result, components)] as const),
-      ...[...Map.groupBy(errors, (name) => ENTRIES[name].status)].map(
+      ...[...Map.groupBy(errors, (name) => API_ERRORS[name].status)].map(
         ([status, names]) => [status, failure(status, names, components)] as const,
       ),
       ['4XX', { $ref: '#/components/responses/Refused' }],
@@ -240,12 +240,12 @@ function errorsOf({ caller, body, errors = [] }: Route): ErrorName[] {
 
 /* Responses as OpenAPI describes them; the errors are those of the catalogue, with their codes and texts. */
 
-const ENTRIES: Readonly<Record<ErrorName, ApiErrorEntry>> = { ...API_ERRORS, ...VARIABLE_API_ERRORS };
+const VALUES: JsonObject = { number: { type: 'integer' }, more: { type: 'integer' } };
 const ERROR_SCHEMAS: ReadonlyMap<string, JsonObject> = new Map(
-  Object.entries(ENTRIES).map(([name, { code, text }]) => [
+  Object.entries(API_ERRORS).map(([name, { code, text }]) => [
     name,
     objectSchema(
-      { error: textSchema(text), code: onlyValue(code) },
+      { error: textSchema(text), code: onlyValue(code), ...valuesSchema(text) },
       `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Error`,
     ),
   ]),
@@ -302,7 +302,7 @@ function failure(status: number, names: readonly ErrorName[], components: Compon
   const schemas = names.map((name) => components.refer(ERROR_SCHEMAS.get(name) ?? {}));
   const [schema = {}] = schemas;
   return {
-    description: names.map((name) => `${ENTRIES[name].code}: ${ENTRIES[name].text}`).join('; '),
+    description: names.map((name) => `${API_ERRORS[name].code}: ${API_ERRORS[name].text}`).join('; '),
     headers: { ...REQUEST_ID, ...ERROR_FIELDS[status] },
     content: json(schemas.length === 1 ? schema : { anyOf: schemas }),
   };
@@ -312,6 +312,14 @@ function textSchema(text: string): Json {
   if (!text.includes('{')) return onlyValue(text);
   const parts = text.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return { type: 'string', pattern: `^${parts.join('.+')}$`, examples: [exampleText(text)] };
+}
+
+/** What the text of an error varies by. A value for words has its own values beside it. */
+function valuesSchema(text: string): JsonObject {
+  const places = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, VALUES[name] ?? TEXT.schema]);
+  if (places.length === 0) return {};
+  const values = objectSchema(Object.fromEntries(places));
+  return { 'values?': { ...values, additionalProperties: { type: ['string', 'integer'] } } };
 }
 
 function json(schema: JsonObject): JsonObject {

@@ -1,6 +1,6 @@
 /** A route of the REST interface; the router and the OpenAPI document are built from these. */
 import { Router } from '@koa/router';
-import type { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
+import type { API_ERRORS } from '../../shared/errors.ts';
 import { type JsonObject, objectSchema, onlyValue } from '../../shared/fields.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
@@ -57,7 +57,7 @@ export interface Route {
 
 /** A response: what it is, the schema of its body, and the header fields that it always has. */
 export type Result = readonly [description: string, schema?: JsonObject, ...headers: string[]];
-export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRORS;
+export type ErrorName = keyof typeof API_ERRORS;
 
 export const TAGS = {
   Tunnels: 'Create, list, extend and close the tunnels of an account.',

@@ -1,6 +1,6 @@
 /** Routes of `/v1/team`, for owners of an account (protocol.md section 15), and of invitations. */
 import type { Router } from '@koa/router';
-import { ApiError, API_ERRORS, invalidAdminRequest } from '../../shared/errors.ts';
+import { ApiError, API_ERRORS, withValues } from '../../shared/errors.ts';
 import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import {
@@ -154,10 +154,10 @@ function readLabels(labels: unknown): readonly string[] {
   const isList = Array.isArray(labels) && labels.length > 0 && labels.length <= TEAM_INVITES_AT_ONCE_MAX;
   if (!isList || !labels.every((label) => rules.isLabel(label) && label.trim() !== ''))
     throw new ApiError(
-      invalidAdminRequest(
-        'labels',
-        `a list of 1 to ${TEAM_INVITES_AT_ONCE_MAX} labels, each of 1 to ${KEY_LABEL_MAX_LENGTH} characters without control characters`,
-      ),
+      withValues(API_ERRORS.invalidAdminRequest, {
+        field: 'labels',
+        rule: `a list of 1 to ${TEAM_INVITES_AT_ONCE_MAX} labels, each of 1 to ${KEY_LABEL_MAX_LENGTH} characters without control characters`,
+      }),
     );
   return labels;
 }
@@ -167,7 +167,8 @@ function readTtl(ttl: unknown): number {
   if (ttl === undefined || ttl === null) return rules.INVITE_DEFAULT_TTL_SECONDS;
   const seconds = rules.readTtl(ttl, INVITE_TTL_CEILING_SECONDS);
   if (seconds !== undefined) return seconds;
-  throw new ApiError(invalidAdminRequest('ttl', rules.ttlRule(INVITE_TTL_CEILING_SECONDS)));
+  const rule = rules.ttlRule(INVITE_TTL_CEILING_SECONDS);
+  throw new ApiError(withValues(API_ERRORS.invalidAdminRequest, { field: 'ttl', rule }));
 }
 
 /** Routes of invitations at the relay's own address, which need no key (protocol.md section 13). */

@@ -1,6 +1,6 @@
 /** What takes a clock that the test sets, a store that fails, or work that is held. `e2e/protocol` has the other promises. */
 import assert from 'node:assert/strict';
-import { ApiError, tooManyTunnels } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { ADMISSION_MAX_SECONDS, KNOCK_SECONDS } from '../../shared/knocks.ts';
 import { ACCESS_POLL_MS } from '../accounts/authenticator.ts';
 import type { StoredKnock } from '../store/records.ts';
@@ -44,7 +44,7 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('does not count a create that another one has left no room for', async () => {
-    api.tunnels.create = () => Promise.reject(new ApiError(tooManyTunnels('Free', 20, '')));
+    api.tunnels.create = () => Promise.reject(new ApiError(API_ERRORS.tooManyTunnels));
     for (let tries = 0; tries <= CREATE_BURST; tries += 1) assert.equal((await create()).status, 403);
   });
 

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { parse } from 'tldts';
 import type { DnsRecord } from '../../shared/domains.ts';
-import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues, type Clause } from '../../shared/errors.ts';
 import { baseOfWildcard, isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import type { Clock } from '../clock.ts';
@@ -36,6 +36,11 @@ export const DOMAIN_LOOKS_MAX = 32;
 export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
 /** How long the relay caches its own IP addresses, which are shown as records for some domains. */
 export const OWN_ADDRESSES_MS = 5 * 60_000;
+
+const PUBLIC_SUFFIX: Clause = {
+  code: 'public-suffix',
+  text: 'must be a registered domain or below one: this is a public suffix',
+};
 
 /** Too many to guess, but short enough to be typed. */
 const PROOF_BYTES = 16;
@@ -85,7 +90,7 @@ export class DomainService {
   async add(account: AccountRecord, domain: string): Promise<DomainRecord> {
     const { own, log } = this.#deps;
     if (isPublicSuffix(baseOfWildcard(domain)))
-      throw new ApiError(invalidDomain('must be a registered domain or below one: this is a public suffix'));
+      throw new ApiError(withValues(API_ERRORS.invalidDomain, { problem: PUBLIC_SUFFIX }));
     const claims = await this.list(account);
     const earlier = claims.find((claim) => claim.domain === domain);
     if (earlier !== undefined) return earlier;
@@ -198,7 +203,7 @@ export class DomainService {
 
 function noRoom({ plan }: AccountRecord): ApiError {
   const { title, maxDomains } = PLAN_RULES[plan];
-  return new ApiError(tooManyDomains(title, maxDomains ?? 0));
+  return new ApiError(withValues(API_ERRORS.tooManyDomains, { plan: title, number: maxDomains ?? 0 }));
 }
 
 /* The addresses of the relay in the DNS, shown to owners of domains that cannot have a CNAME. */

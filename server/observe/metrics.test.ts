@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Registry } from 'prom-client';
-import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { countApiRefusal, rendezvousWait, requests } from './counters.ts';
 import { createMetrics, METRICS } from './metrics.ts';
 import { Listeners } from '../listeners.ts';
@@ -75,7 +75,7 @@ describe('metrics', () => {
     );
     const before = [await value(known ?? ''), await value(other ?? '')];
     countApiRefusal(new ApiError(API_ERRORS.invalidPort));
-    countApiRefusal(new ApiError(ttlTooLong('2h0m0s')));
+    countApiRefusal(new ApiError(withValues(API_ERRORS.ttlTooLong, { duration: '2h0m0s' })));
     assert.deepEqual(
       [await value(known ?? ''), await value(other ?? '')],
       before.map((count) => count + 1),

@@ -1,7 +1,7 @@
 /** Operations on the signed links of tunnels and on approval requests at them (protocol.md sections 11.2 and 11.3): the store is updated first. */
 import { randomBytes } from 'node:crypto';
 import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
-import { API_ERRORS, ApiError, tooManyAdmitted, tooManyLinks } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import type { KnockAnswer } from '../../shared/knocks.ts';
 import type { CreateLink } from '../../shared/links.ts';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
@@ -126,8 +126,10 @@ export class TunnelLinks {
 
 function refuseFull(error: unknown): never {
   if (!(error instanceof FullError)) throw error;
-  const next = new Date(error.nextEnd).toISOString();
-  throw new ApiError(tooManyLinks(LINKS_MAX, REVOKED_LINKS_MAX, next));
+  const time = new Date(error.nextEnd).toISOString();
+  throw new ApiError(
+    withValues(API_ERRORS.tooManyLinks, { number: LINKS_MAX, more: REVOKED_LINKS_MAX, time }),
+  );
 }
 
 interface TunnelApprovalsDeps {
@@ -260,7 +262,8 @@ function assertCapacity(knocks: ApprovalRequests, { id }: StoredKnock, now: numb
   const others = knocks.approved(now).filter((knock) => knock.id !== id);
   const [first] = others;
   if (first === undefined || others.length < APPROVED_MAX) return;
-  throw new ApiError(tooManyAdmitted(APPROVED_MAX, new Date(endOf(first)).toISOString()));
+  const time = new Date(endOf(first)).toISOString();
+  throw new ApiError(withValues(API_ERRORS.tooManyAdmitted, { number: APPROVED_MAX, time }));
 }
 
 /* Reports when a visitor's approval ends, so that the visitor's WebSockets can be closed. */

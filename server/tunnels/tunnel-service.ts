@@ -4,7 +4,7 @@
  */
 import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
-import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, withValues } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { quoted } from '../../shared/unprintable.ts';
@@ -379,7 +379,8 @@ export class TunnelService {
     if (expiresAt === undefined) await this.coordination.followStored(tunnel.id);
     this.#mustBeAlive(tunnel);
     mustReach(caller, tunnel);
-    if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
+    if (expiresAt === undefined)
+      throw new ApiError(withValues(API_ERRORS.ttlTooLong, { duration: formatDuration(maxTtl) }));
     tunnel.prolong(expiresAt);
     this.coordination.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
@@ -477,7 +478,8 @@ export class TunnelService {
 
 function noRoom({ plan }: AccountRecord, nextEnd: number): ApiError {
   const { title, maxTunnels } = PLAN_RULES[plan];
-  return new ApiError(tooManyTunnels(title, maxTunnels ?? 0, new Date(nextEnd).toISOString()));
+  const time = new Date(nextEnd).toISOString();
+  return new ApiError(withValues(API_ERRORS.tooManyTunnels, { plan: title, number: maxTunnels ?? 0, time }));
 }
 
 function createdWith({

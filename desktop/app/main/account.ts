@@ -1,6 +1,6 @@
 /** Domains (protocol.md section 12) and people (section 15) of the account that is signed in. */
 import type { Domain } from '../../../shared/domains.ts';
-import { noSuch, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
 import type { Team as Listed } from '../../../shared/team.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
 import type { MemberView, NewInvitationView, TeamView } from '../ipc/ipc.ts';
@@ -133,13 +133,13 @@ export class Team {
     try {
       await api.revokeFromTeam(id);
     } catch (error) {
-      if (!(error instanceof RelayRefusal && error.is(noSuch('key', id)))) throw error;
+      if (!(error instanceof RelayRefusal && error.is(API_ERRORS.noSuch))) throw error;
     }
   }
 }
 
 function unlessNoOwner(error: unknown): undefined {
-  if (error instanceof RelayRefusal && (error.is(VARIABLE_API_ERRORS.keyOutOfScope) || error.status === 404))
+  if (error instanceof RelayRefusal && (error.is(API_ERRORS.keyOutOfScope) || error.status === 404))
     return undefined;
   throw error;
 }

@@ -1,5 +1,5 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
-import { API_ERRORS, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
 import { NotSaved, OwnerLeft } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
@@ -118,7 +118,7 @@ function refusal(error: RelayRefusal): CallError {
         return { code: 'plan-too-low', field: 'name', text: t('problem.namesNeedPlan') };
       if (error.is(API_ERRORS.agentAccess))
         return { code: 'agent-access', field: 'lock', text: sentence(message) };
-      if (error.is(VARIABLE_API_ERRORS.agentName))
+      if (error.is(API_ERRORS.agentName))
         return { code: 'agent-name', field: 'name', text: sentence(message) };
       return { code: 'not-allowed', text: sentence(message) };
     case 404:
@@ -173,10 +173,9 @@ function badField(error: RelayRefusal): CallError {
   const message = translateMessage(error.said);
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
-  if (error.is(VARIABLE_API_ERRORS.invalidDomain))
+  if (error.is(API_ERRORS.invalidDomain))
     return { code: 'bad-domain', field: 'domain', text: sentence(message) };
-  if (error.is(VARIABLE_API_ERRORS.invalidAccess))
-    return { code: 'bad-lock', field: 'lock', text: sentence(message) };
+  if (error.is(API_ERRORS.invalidAccess)) return { code: 'bad-lock', field: 'lock', text: sentence(message) };
   if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
   return { code: 'refused', text: sentence(t('problem.refused', { message })) };
 }
@@ -184,7 +183,7 @@ function badField(error: RelayRefusal): CallError {
 /** The text of one of its two errors contains a limit, so it cannot be used to recognise a refusal without a code. */
 function isAboutTtl(error: RelayRefusal): boolean {
   if (error.code === undefined) return error.message.includes('ttl');
-  return error.is(API_ERRORS.invalidTtl) || error.is(VARIABLE_API_ERRORS.ttlTooLong);
+  return error.is(API_ERRORS.invalidTtl) || error.is(API_ERRORS.ttlTooLong);
 }
 
 /** @returns s; 0 if the relay has not said how long to wait */

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import * as accessRules from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
-import {
-  ALL_API_ERRORS,
-  API_ERRORS,
-  invalidKnockAnswer,
-  tooManyTunnels,
-  ttlTooLong,
-} from '../../../shared/errors.ts';
+import { ALL_API_ERRORS, API_ERRORS, withValues } from '../../../shared/errors.ts';
 import * as valueRules from '../../../shared/value-rules.ts';
 import { TTL_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { FLAG_RULE, FOLDER_RULE, KEEP_BODIES_RULE, WAIT_RULE } from '../../client/config/tunnel-spec.ts';
@@ -78,9 +72,14 @@ describe('the words of a refusal', () => {
     const german: Readonly<Record<string, string>> = DE;
     for (const error of ALL_API_ERRORS)
       assert.equal(refused(error), german[`refusal.${error.code}`], error.code);
-    assert.equal(refused(ttlTooLong('24h')), 'die Laufzeit darf höchstens 24h sein');
     assert.equal(
-      refused(tooManyTunnels('Free', 2, '2026-03-01T10:00:00Z')),
+      refused(withValues(API_ERRORS.ttlTooLong, { duration: '24h' })),
+      'die Laufzeit darf höchstens 24h sein',
+    );
+    assert.equal(
+      refused(
+        withValues(API_ERRORS.tooManyTunnels, { plan: 'Free', number: 2, time: '2026-03-01T10:00:00Z' }),
+      ),
       'der Tarif Free erlaubt 2 Tunnel zugleich; schließen Sie einen, oder warten Sie bis 2026-03-01T10:00:00Z, dann läuft der nächste ab',
     );
   });
@@ -95,7 +94,7 @@ describe('the words of a refusal', () => {
   it('also describe accepted values in German', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(
-      refused(invalidKnockAnswer(`ttl must be ${TTL_RULE.accepted}`)),
+      refused(withValues(API_ERRORS.invalidKnockAnswer, { field: 'ttl', rule: TTL_RULE.accepted })),
       'ungültig: ttl, erlaubt ist eine Dauer von mindestens 1s, etwa 90s, 30m, 4h oder 1h30m',
     );
   });

@@ -31,7 +31,7 @@ const addCommand = defineCommand({
   read(line) {
     const { domain } = line.operands;
     const reading = readDomain(domain);
-    if ('problem' in reading) throw new UsageError(`"${domain}": the domain ${reading.problem}.`);
+    if ('problem' in reading) throw new UsageError(`"${domain}": the domain ${reading.problem.text}.`);
     return { domain, ...line.access() };
   },
   async run(command, { output }) {

@@ -271,7 +271,7 @@ const ROWS = {
           const reading = readDomain(value);
           return (
             'name' in reading ||
-            context.createError({ message: t('problem.badDomain', { problem: reading.problem }) })
+            context.createError({ message: t('problem.badDomain', { problem: reading.problem.text }) })
           );
         }),
     }),
