@@ -178,9 +178,11 @@ async function create(
     links = false,
     knock = false,
     tokens = [],
+    sign_in = [],
+    oauth = false,
   } = options.access ?? {};
   const named = [...(options.tokens ?? []), ...tokens].map(({ name, token }) => ({ name, token }));
-  const access = { ...OPEN, allow, basic, password, links, knock, tokens: named };
+  const access = { allow, basic, password, links, knock, tokens: named, sign_in, oauth };
   const { name } = settings;
   try {
     const claims = await claimNames(api, [{ name, access }], { from: 'person' });

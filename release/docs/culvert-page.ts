@@ -184,7 +184,7 @@ export function projectPage(): string {
       ['field', 'accepts', 'meaning'],
       [...rules, ...access].map(([name, accepted]) => [code(name), prose(accepted), fieldMeaning(name)]),
     ),
-    `In \`name\`, \`domain\`, \`auth\`, \`password\`, \`allow\` and the tokens of \`tokens\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
+    `In \`name\`, \`domain\`, \`auth\`, \`password\`, \`allow\`, \`sign_in\` and the tokens of \`tokens\`, \`\${NAME}\` stands for the value of an environment variable, which must be set and not empty; \`$\${\`
 stands for \`\${\`. All errors are reported together, each with its file, line and field. The file may have at most ${readable('CONFIG_FILE_MAX_BYTES', CONFIG_FILE_MAX_BYTES)} and must not contain a key.
 `,
     SECURITY,
@@ -193,7 +193,7 @@ stands for \`\${\`. All errors are reported together, each with its file, line a
 
 /** The meaning of the option of the same name. */
 function fieldMeaning(field: string): string {
-  const option = field.replaceAll('_', '-');
+  const option = field === 'oauth' ? 'mcp' : field.replaceAll('_', '-');
   return OTHER_FIELDS[field] ?? sentence(prose(OPTIONS[option as OptionName].text));
 }
 

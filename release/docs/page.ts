@@ -22,9 +22,9 @@ export function codeBlock(language: string, text: string): string {
   return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\`\n`;
 }
 
-/** Text for people in Markdown: placeholders such as `<port>` would be HTML. */
+/** Text for people in Markdown: placeholders such as `<port>` would be HTML, and two `*` emphasize what is between. */
 export function prose(text: string): string {
-  return text.replaceAll(/<(?=[a-z])/g, '\\<');
+  return text.replaceAll(/<(?=[a-z])|\*(?=@|")/g, '\\$&');
 }
 
 /** As a sentence. */

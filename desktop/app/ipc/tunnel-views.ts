@@ -18,7 +18,7 @@ export interface CheckedDomainView extends DomainView {
 
 /** The access policy of a tunnel, as the app offers and shows it (protocol.md section 11). */
 
-/** What the app can ask of visitors: one of six. */
+/** What the app can ask of visitors: one of these. */
 export type TunnelAccess =
   | { readonly kind: 'anyone' }
   | { readonly kind: 'links' }
@@ -26,12 +26,17 @@ export type TunnelAccess =
   /** `name`: of the first token */
   | { readonly kind: 'tokens'; readonly name: string }
   | { readonly kind: 'password'; readonly password: string }
-  | { readonly kind: 'addresses'; readonly allow: readonly string[] };
+  | { readonly kind: 'addresses'; readonly allow: readonly string[] }
+  /** people of the relay's identity provider */
+  | { readonly kind: 'signIn'; readonly rules: readonly string[] }
+  /** by OAuth; the owner approves each of them */
+  | { readonly kind: 'agents' };
 
 export type AccessKind = TunnelAccess['kind'];
 
 /** One requirement for visitors; `users` are names with passwords, in the browser's own dialog. */
-export type AccessPart = 'addresses' | 'users' | 'password' | 'links' | 'knock' | 'tokens';
+export type AccessPart =
+  'addresses' | 'users' | 'password' | 'links' | 'knock' | 'tokens' | 'signIn' | 'agents';
 
 /** What a tunnel asks of its visitors. */
 export type TunnelAccessView =
@@ -39,6 +44,8 @@ export type TunnelAccessView =
   | { readonly kind: 'links' }
   | { readonly kind: 'knock' }
   | { readonly kind: 'tokens' }
+  | { readonly kind: 'signIn'; readonly rules: readonly string[] }
+  | { readonly kind: 'agents' }
   | {
       readonly kind: 'password';
       /** `undefined` if it was not set here or this app no longer knows it: the relay never reveals it */

@@ -375,6 +375,16 @@ const LOCK = {
   'tokens.neverUsed': 'never used',
   'tokens.used': 'used {ago} ago',
   'tokens.usedNow': 'used just now',
+  'lock.signIn': 'Who may sign in',
+  'lock.signInHint':
+    'For example, ann@example.com, *@example.com, group:ops, or * for everyone. Separate them with commas or line breaks.',
+  'lock.giveSignIn': 'Enter who may sign in, such as ann@example.com or *@example.com.',
+  'lock.notSignIn': '“{text}” is not valid. Enter ann@example.com, *@example.com, group:NAME or *.',
+  'lock.tooManySignIn': 'Enter at most {max} rules.',
+  'lock.onlySignIn': 'Sign-in:',
+  'lock.onlyAgents': 'Only agents that you approve',
+  'lock.shareSignIn': 'Visitors sign in before they get access.',
+  'lock.shareAgents': 'Only agents that you approve get access.',
   'lock.onlyTokens': 'Only programs with a token',
   'lock.showTokens': 'Tokens',
   'lock.showTokensOf': 'Tokens of {slug}',
@@ -419,6 +429,8 @@ const LOCK = {
   'visitor.as': 'The visitor signed in as {name}.',
   'visitor.asVisitor': 'Visitor: {visitor}.',
   'visitor.withToken': 'The visitor used the token “{name}”.',
+  'visitor.agent': 'An agent of {host} that you approved.',
+  'visitor.agentOf': 'An agent of {host}, for {who}.',
   'visitor.withPassword': 'The visitor used the password.',
   'visitor.admitted': 'You approved the visitor.',
   'knocks.wantsIn': '<b>{who}</b> is asking for access',
@@ -440,6 +452,12 @@ const LOCK = {
   'lock.kind.tokens': 'Tokens',
   'lock.kind.tokens.hint':
     'Programs get access if they send a token, as “Authorization: Bearer”. You can revoke each token.',
+  'lock.kind.signIn': 'Sign-in',
+  'lock.kind.signIn.hint':
+    'People sign in with the account that they have at the identity provider of the relay.',
+  'lock.kind.agents': 'Agents (MCP)',
+  'lock.kind.agents.hint':
+    'Agents such as Claude ask for access. You approve each of them, and can revoke it at any time.',
   'lock.kind.addresses': 'These addresses',
   'lock.kind.addresses.hint': 'Only visitors from these addresses get access. Everyone else is rejected.',
   'lock.kind.knock': 'Ask me',
@@ -451,6 +469,8 @@ const LOCK = {
   'lock.part.links': 'Links',
   'lock.part.knock': 'Ask me',
   'lock.part.tokens': 'Tokens',
+  'lock.part.signIn': 'Sign-in',
+  'lock.part.agents': 'Agents (MCP)',
 } as const;
 
 /** The request log and one request. */
@@ -772,6 +792,7 @@ const PROBLEMS = {
   'accepted.userPassword': '1 to 128 characters',
   'accepted.keepBodies': 'a size from 64KB to 10MB, such as 256KB or 1MB',
   'accepted.wait': 'a whole number of seconds from 0 to 60',
+  'accepted.signIn': 'ann@example.com, *@example.com, group:NAME or *',
   'accepted.tokenName': '1 to 32 lowercase letters, digits and hyphens',
   'accepted.token': '24 to 256 visible ASCII characters without blanks',
   'accepted.ttl': 'a duration of at least 1s, such as 90s, 30m, 4h or 1h30m',
@@ -1012,6 +1033,8 @@ const SYSTEM = {
   'lockSummary.addresses': 'some addresses only',
   'lockSummary.knock': 'you approve visitors',
   'lockSummary.tokens': 'only with a token',
+  'lockSummary.signIn': 'only after sign-in',
+  'lockSummary.agents': 'you approve agents',
   'tray.serverSilent': 'local server not responding',
   'tray.more': '{count} more in the Culvert window',
   'tray.waiting': '{count} waiting',

@@ -1,6 +1,7 @@
 import {
   NETWORK_RULE,
   PASSWORD_RULE,
+  SIGN_IN_RULE,
   USER_PASSWORD_RULE,
   TOKEN_NAME_RULE,
   TOKEN_RULE,
@@ -91,6 +92,7 @@ const RULES: readonly (readonly [ValueRule, TextKey])[] = [
   [NETWORK_RULE, 'accepted.network'],
   [PASSWORD_RULE, 'accepted.password'],
   [PORT_RULE, 'accepted.port'],
+  [SIGN_IN_RULE, 'accepted.signIn'],
   [TOKEN_NAME_RULE, 'accepted.tokenName'],
   [TOKEN_RULE, 'accepted.token'],
   [TTL_RULE, 'accepted.ttl'],

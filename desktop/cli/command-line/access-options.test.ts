@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../../shared/access.ts';
 import type { Prompt } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
 import { completeAccess, describeAccess, exposureWarning, readAccessOptions } from './access-options.ts';
@@ -24,16 +25,13 @@ describe('completeAccess', () => {
     const prompt = typing('first', ' with spaces ');
     const options = readAccessOptions({ auth: ['ann', 'bob:x', 'cid'], links: true });
     assert.deepEqual(await completeAccess(options, prompt), {
-      allow: [],
+      ...OPEN,
       basic: [
         { user: 'ann', password: 'first' },
         { user: 'bob', password: 'x' },
         { user: 'cid', password: ' with spaces ' },
       ],
-      password: undefined,
       links: true,
-      knock: false,
-      tokens: [],
     });
     assert.deepEqual(prompt.asked, ['Password for ann: ', 'Password for cid: ']);
   });
@@ -85,5 +83,7 @@ describe('describeAccess', () => {
     const tokens = [{ name: 'ci' }, { name: 'agent' }];
     assert.equal(describeAccess({ links: true, tokens }), 'signed link or token (ci, agent)');
     assert.equal(describeAccess({ basic: ['a', 'b', 'c', 'd', 'e'] }), 'login (a, b, c and 2 more)');
+    const signIn = { sign_in: ['*@example.com', 'group:ops'], oauth: true } as const;
+    assert.equal(describeAccess(signIn), 'sign-in (*@example.com, group:ops) or approved agents');
   });
 });

@@ -9,6 +9,7 @@ import { accessProblems, type WantedAccess, wantedAccess } from '../../client/co
 import type { Prompt } from '../../client/config/relay-access.ts';
 import { UsageError } from '../../client/failures.ts';
 import { type Message, type MessageValue, toMessage, textOf } from '../../client/messages.ts';
+import type { OptionName } from './options.ts';
 
 interface AccessValues {
   readonly auth?: readonly string[] | undefined;
@@ -18,6 +19,9 @@ interface AccessValues {
   readonly links?: boolean | undefined;
   readonly knock?: boolean | undefined;
   readonly token?: readonly string[] | undefined;
+  readonly 'sign-in'?: readonly string[] | undefined;
+  /** agents by OAuth */
+  readonly mcp?: boolean | undefined;
 }
 
 /** The options as read, and which of them hold a secret that others may see. */
@@ -25,15 +29,19 @@ export interface AccessOptions extends WantedAccess {
   readonly exposed: readonly ('--auth' | '--password')[];
 }
 
+/** Options that are called otherwise than their field. */
+const OTHER_NAMES: Readonly<Record<string, OptionName>> = { tokens: 'token', sign_in: 'sign-in' };
+
 /** @throws UsageError */
 export function readAccessOptions(values: AccessValues): AccessOptions {
   const { auth = [], password, allow = [], links = false, knock = false, token: names = [] } = values;
+  const { 'sign-in': sign_in = [], mcp: oauth = false } = values;
   const tokens = names.map((name) => ({ name, token: undefined }));
-  const fields = { auth, password, allow, links, knock, tokens };
+  const fields = { auth, password, allow, links, knock, tokens, sign_in, oauth };
   const [problem] = accessProblems(fields);
   if (problem !== undefined) {
-    const option = problem.field === 'tokens' ? 'token' : problem.field;
-    throw new UsageError(`--${option}: ${textOf(problem.said)}.`);
+    const { field } = problem;
+    throw new UsageError(`--${OTHER_NAMES[field] ?? field}: ${textOf(problem.said)}.`);
   }
   const isAuthExposed = auth.some((login) => login.includes(':'));
   return {
@@ -104,6 +112,8 @@ export function accessMessage({
   links,
   knock,
   tokens = [],
+  sign_in = [],
+  oauth,
 }: AccessView): Message | undefined {
   const ways = [
     ...(basic.length === 0 ? [] : [toMessage('policy.login', { names: named(basic) })]),
@@ -113,6 +123,8 @@ export function accessMessage({
     ...(tokens.length === 0
       ? []
       : [toMessage('policy.token', { names: named(tokens.map(({ name }) => name)) })]),
+    ...(sign_in.length === 0 ? [] : [toMessage('policy.signIn', { names: named(sign_in) })]),
+    ...(oauth === true ? [toMessage('policy.agents')] : []),
   ];
   const [any, ...others] = ways;
   const networks = named(allow);

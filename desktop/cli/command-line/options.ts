@@ -151,6 +151,16 @@ export const OPTION_TABLE = {
     value: 'NAME',
     text: 'Admit programs that send the token of this name as "Authorization: Bearer". The relay makes it and shows it once. You can repeat this option.',
   },
+  'sign-in': {
+    type: 'string',
+    multiple: true,
+    value: 'WHO',
+    text: 'Admit people who sign in with the identity provider of the relay: ann@example.com, "*@example.com", group:NAME or "*" for everyone it knows. You can repeat this option.',
+  },
+  mcp: {
+    type: 'boolean',
+    text: 'Let agents such as Claude ask for access by OAuth. You approve each of them, or they sign in as the other options say.',
+  },
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
@@ -262,4 +272,13 @@ export const HEADERS = [
 ] as const;
 
 /** Options that make up an access policy. */
-export const ACCESS_POLICY = ['auth', 'password', 'allow', 'links', 'knock', 'token'] as const;
+export const ACCESS_POLICY = [
+  'auth',
+  'password',
+  'allow',
+  'links',
+  'knock',
+  'token',
+  'sign-in',
+  'mcp',
+] as const;

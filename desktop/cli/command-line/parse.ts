@@ -128,16 +128,15 @@ const SAME_OPTIONS: Readonly<Record<string, OptionName>> = {
 };
 
 export const PORT_HINT = 'The port is not an option: run "culvert http 3000".';
-const ACCESS_HINT =
-  'Control access with --auth, --password, --links, --knock, --token or --allow: run "culvert help http".';
+const SIGN_IN_HINT = 'Use --sign-in WHO to let people sign in, or --mcp for agents: run "culvert help http".';
 
 const OPTION_HINTS: Readonly<Record<string, string>> = {
   all: 'To open all tunnels of culvert.yml, run "culvert start" without a name.',
   url: `Use --name NAME for a name in the address. ${PORT_HINT}`,
   p: PORT_HINT,
   hostname: 'Use --name NAME for a name in the address, or --domain DOMAIN for your own domain.',
-  oauth: ACCESS_HINT,
-  oidc: ACCESS_HINT,
+  oauth: SIGN_IN_HINT,
+  oidc: SIGN_IN_HINT,
   region: 'Choose a relay with --relay URL.',
   'print-requests': 'Requests are always shown.',
 };

@@ -29,8 +29,8 @@ export const accessCommand = defineCommand({
   },
   details: `
     Without access options, the command shows the current policy. With access options, it replaces the whole policy,
-    so include everything that should apply. If you combine --auth, --password, --links, --knock and --token, visitors
-    need to satisfy only one of them. --allow applies in addition.
+    so include everything that should apply. If you combine several of these options,
+    visitors need to satisfy only one of them. --allow applies in addition.
 
     --token keeps the tunnel's token of that name, or creates one and shows it once. Tokens that you leave out are
     revoked, and everything that was opened with them is closed.
@@ -88,8 +88,8 @@ export class Unshown extends Error {
  * @throws UsageError
  */
 function readWanted(values: Values): AccessOptions | undefined {
-  const { auth, password, allow, links, knock, token, open } = values;
-  const isGiven = [auth, password, allow, links, knock, token].some((value) => value !== undefined);
+  const { open } = values;
+  const isGiven = ACCESS_POLICY.some((name) => values[name] !== undefined);
   if (isGiven && open === true)
     throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
   return isGiven || open === true ? readAccessOptions(values) : undefined;

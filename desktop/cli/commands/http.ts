@@ -54,8 +54,8 @@ export const httpCommand = defineCommand({
     The tunnel stays open until you press Ctrl-C, which closes it. Instead of PORT, you can give the address
     that a development server prints, such as http://localhost:3000.
 
-    By default, anyone with the address can visit the tunnel. If you combine --auth, --password, --links, --knock and
-    --token, visitors need to satisfy only one of them. --allow applies in addition. If you use --password without a value, put it last.
+    By default, anyone with the address can visit the tunnel. If you combine access options, visitors need to
+    satisfy only one of them. --allow applies in addition. If you use --password without a value, put it last.
 
     If you already have a live tunnel with the name in --name, the command takes over that tunnel and keeps its
     address. If another client is serving that tunnel, the command asks first; if it is not running in a terminal, it

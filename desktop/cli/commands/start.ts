@@ -73,6 +73,8 @@ tunnels:
     links: true
     knock: true
     tokens: [ci, agent: "\${AGENT_TOKEN}"]   # names; the relay makes a token that has no value
+    sign_in: ["*@example.com", "group:ops"]  # one rule or a list
+    oauth: true             # agents, like --mcp
   docs:
     share: ./public         # shares a folder instead of a port, like "culvert share"
 `,

@@ -74,6 +74,7 @@ describe('bounds', () => {
     for (const access of [
       { ...OPEN, links: true },
       { ...OPEN, knock: true },
+      { ...OPEN, sign_in: ['*@example.com'] },
       { ...OPEN, password: 'three' },
     ])
       checkAccess(guarded, access);

@@ -87,14 +87,14 @@ export function boundedExtension(
  */
 export function checkAccess(
   { requireAccess }: Bounds,
-  { basic, password, links, knock, tokens }: Access,
+  { basic, password, links, knock, tokens, sign_in }: Access,
 ): void {
-  const isGuarded =
-    basic.length > 0 || password !== undefined || links || knock || tokens.length > 0 || !requireAccess;
+  const lists = [basic, tokens, sign_in].some(({ length }) => length > 0);
+  const isGuarded = lists || password !== undefined || links || knock || !requireAccess;
   if (isGuarded) return;
   throw new ToolFailure(
     'The owner does not allow tunnels that are open to everyone (--require-access of culvert mcp). ' +
-      'Set at least one of password, links, knock and tokens.',
+      'Set at least one of password, links, knock, tokens and sign_in.',
   );
 }
 

@@ -4,6 +4,8 @@ import {
   type AccessView,
   ALLOW_MAX,
   NETWORK_RULE,
+  SIGN_IN_MAX,
+  SIGN_IN_RULE,
   TOKEN_NAME_RULE,
   TOKENS_MAX,
 } from '../../../shared/access.ts';
@@ -128,6 +130,7 @@ function describeTool(name: string, { title, description, inputSchema, effect }:
 const TUNNEL = shortText('Id or slug of one of your tunnels, as list_tunnels shows it', 253);
 const REQUEST = integer('Number of the request, as list_requests shows it', 1, Number.MAX_SAFE_INTEGER);
 const DURATION_RULE: ValueRule = TTL_RULE;
+/** Agents that sign in by OAuth (`oauth`) are let in by a person: no agent opens that way. */
 const ACCESS = {
   password: optional(flag('Ask visitors for a generated password, which the result contains')),
   links: optional(flag('Admit visitors with a signed link; create one with create_link')),
@@ -139,6 +142,9 @@ const ACCESS = {
       TOKENS_MAX,
     ),
   ),
+  sign_in: optional(
+    list("Admit people who sign in with the relay's identity provider", SIGN_IN_RULE, SIGN_IN_MAX),
+  ),
   allow: optional(list('Admit visitors only from these addresses and networks', NETWORK_RULE, ALLOW_MAX)),
 };
 
@@ -147,7 +153,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     [
       'Open a tunnel',
       'Makes a port of this machine reachable at a public HTTPS address, which the result contains. The tunnel is closed with this session. ' +
-        'Without password, links, knock or tokens, everybody who knows the address can visit it.',
+        'Without password, links, knock, tokens or sign_in, everybody who knows the address can visit it.',
     ],
     'public',
     {
@@ -217,7 +223,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   set_access: tool(
     [
       'Set who can visit',
-      'Replaces the whole access policy of a tunnel. Visitors need to satisfy only one of password, links, knock and tokens; allow applies in addition.',
+      'Replaces the whole access policy of a tunnel. Visitors need to satisfy only one of password, links, knock, tokens and sign_in; allow applies in addition.',
     ],
     'public',
     { tunnel: TUNNEL, ...ACCESS },
@@ -519,12 +525,13 @@ interface WantedAccess {
   readonly links: boolean | undefined;
   readonly knock: boolean | undefined;
   readonly tokens: readonly string[] | undefined;
+  readonly sign_in: readonly string[] | undefined;
   readonly allow: readonly string[] | undefined;
 }
 
 /** @throws ToolFailure */
 function readAccess(
-  { password = false, links = false, knock = false, tokens = [], allow = [] }: WantedAccess,
+  { password = false, links = false, knock = false, tokens = [], sign_in = [], allow = [] }: WantedAccess,
   bounds: Bounds,
 ): { access: Access; madePassword: string | undefined } {
   const fields = {
@@ -534,6 +541,8 @@ function readAccess(
     links,
     knock,
     tokens: tokens.map((name) => ({ name, token: undefined })),
+    sign_in,
+    oauth: false,
   };
   const [problem] = accessProblems(fields);
   if (problem !== undefined) throw new ToolFailure(`"${problem.field}": ${textOf(problem.said)}.`);
@@ -544,13 +553,14 @@ function readAccess(
 }
 
 /** In words, for the owner. */
-function wantedMessage({ allow, password, links, knock, tokens }: Access): Message {
+function wantedMessage({ allow, password, links, knock, tokens, sign_in }: Access): Message {
   const view: AccessView = {
     allow: [...allow],
     ...(password !== undefined && { password: true }),
     ...(links && { links }),
     ...(knock && { knock }),
     tokens: tokens.map(({ name }) => ({ name })),
+    sign_in,
   };
   const ways = accessMessage(view);
   return ways === undefined ? toMessage('question.everybody') : toMessage('question.visitors', { ways });

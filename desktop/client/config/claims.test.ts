@@ -59,6 +59,27 @@ describe('claimNames', () => {
       'take-over',
     ],
     [
+      'a file lets the same people and agents sign in',
+      'file',
+      { access: { sign_in: ['*@b.example', 'ann@a.example'], oauth: true } },
+      { sign_in: ['ann@a.example', '*@b.example'], oauth: true },
+      'take-over',
+    ],
+    [
+      'a file lets others sign in',
+      'file',
+      { access: { sign_in: ['*@a.example'] } },
+      { sign_in: ['*'] },
+      'access',
+    ],
+    [
+      'a file lets agents sign in',
+      'file',
+      { access: { links: true } },
+      { links: true, oauth: true },
+      'access',
+    ],
+    [
       'a file has more tokens',
       'file',
       { access: { tokens: [{ name: 'ci' }] } },

@@ -74,15 +74,18 @@ function isOpen(access: AccessView): boolean {
 }
 
 /** Fields of a policy that a relay shows completely: for all others, it shows no secrets, so they may always differ. */
-const COMPARABLE: ReadonlySet<string> = new Set(['allow', 'links', 'knock', 'tokens']);
+const COMPARABLE: ReadonlySet<string> = new Set(['allow', 'links', 'knock', 'tokens', 'sign_in', 'oauth']);
 
-function isSame({ allow, basic, password, links, knock, tokens }: Access, shown: AccessView): boolean {
+function isSame(access: Access, shown: AccessView): boolean {
+  const { allow, basic, password, links, knock, tokens, sign_in, oauth } = access;
   if (basic.length > 0 || password !== undefined) return false;
   if (Object.keys(shown).some((field) => !COMPARABLE.has(field))) return false;
   return (
     links === (shown.links ?? false) &&
     knock === (shown.knock ?? false) &&
+    oauth === (shown.oauth ?? false) &&
     isSameList(allow, shown.allow ?? []) &&
+    isSameList(sign_in, shown.sign_in ?? []) &&
     isSameList(namesOf(tokens), namesOf(shown.tokens ?? []))
   );
 }

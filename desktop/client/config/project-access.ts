@@ -5,8 +5,9 @@ import {
   ALLOW_MAX,
   BASIC_USERS_MAX,
   NETWORK_RULE,
-  OPEN,
   PASSWORD_RULE,
+  SIGN_IN_MAX,
+  SIGN_IN_RULE,
   TOKEN_NAME_RULE,
   TOKEN_RULE,
   TOKENS_MAX,
@@ -16,7 +17,16 @@ import {
 import { inventPassword } from '../invented-password.ts';
 import { type Message, MessageError, toMessage, type MessageValue, type MessageCode } from '../messages.ts';
 
-export const ACCESS_FIELDS = ['auth', 'password', 'allow', 'links', 'knock', 'tokens'] as const;
+export const ACCESS_FIELDS = [
+  'auth',
+  'password',
+  'allow',
+  'links',
+  'knock',
+  'tokens',
+  'sign_in',
+  'oauth',
+] as const;
 type FieldName = (typeof ACCESS_FIELDS)[number];
 
 /** What a field accepts. Messages leave out the value itself, which is often a secret. */
@@ -27,6 +37,8 @@ export const ACCESS_FIELD_MESSAGES = {
   links: 'access.takesFlag',
   knock: 'access.takesFlag',
   tokens: 'access.takesTokens',
+  sign_in: 'access.takesSignIn',
+  oauth: 'access.takesFlag',
 } as const satisfies Readonly<Record<FieldName, MessageCode>>;
 
 /**
@@ -64,6 +76,8 @@ export function readProjectAccess(
     links: read('links', aFlag) ?? false,
     knock: read('knock', aFlag) ?? false,
     tokens: read('tokens', (value) => aList(value).flatMap((item) => readTokens(item, text))) ?? [],
+    sign_in: read('sign_in', texts) ?? [],
+    oauth: read('oauth', aFlag) ?? false,
   };
   for (const problem of accessProblems(fields)) refuse(problem.field, problem.said);
   const { basic, madePassword, ...rest } = wantedAccess(fields);
@@ -106,6 +120,8 @@ interface AccessFields {
   readonly links: boolean;
   readonly knock: boolean;
   readonly tokens: readonly AccessToken[];
+  readonly sign_in: readonly string[];
+  readonly oauth: boolean;
 }
 
 /** The fields as read. Users without a password have to be asked for one. */
@@ -117,11 +133,11 @@ export interface WantedAccess extends Omit<Access, 'basic'> {
 
 /** A problem with a field, described without its secrets. */
 interface AccessProblem {
-  readonly field: 'auth' | 'password' | 'allow' | 'tokens';
+  readonly field: 'auth' | 'password' | 'allow' | 'tokens' | 'sign_in';
   readonly said: Message;
 }
 
-export function accessProblems({ auth, password, allow, tokens }: AccessFields): AccessProblem[] {
+export function accessProblems({ auth, password, allow, tokens, sign_in }: AccessFields): AccessProblem[] {
   const problems: AccessProblem[] = [];
   const report = (field: AccessProblem['field'], code: MessageCode, values: Message['values']) =>
     problems.push({ field, said: toMessage(code, values) });
@@ -150,15 +166,20 @@ export function accessProblems({ auth, password, allow, tokens }: AccessFields):
   if (tokens.length > TOKENS_MAX) report('tokens', 'access.manyTokens', { max: TOKENS_MAX });
   const repeated = tokens.find(({ name }, index) => tokens.findIndex((other) => other.name === name) < index);
   if (repeated !== undefined) report('tokens', 'access.tokenTwice', { name: JSON.stringify(repeated.name) });
+  for (const rule of sign_in) {
+    if (!SIGN_IN_RULE.accepts(rule))
+      report('sign_in', 'access.notSignIn', { rule: JSON.stringify(rule), accepted: SIGN_IN_RULE });
+  }
+  if (sign_in.length > SIGN_IN_MAX) report('sign_in', 'access.manySignIn', { max: SIGN_IN_MAX });
   return problems;
 }
 
 /** @param fields fields that have no {@link accessProblems} */
-export function wantedAccess({ auth, password, allow, links, knock, tokens }: AccessFields): WantedAccess {
+export function wantedAccess({ auth, password, sign_in, ...rest }: AccessFields): WantedAccess {
   const madePassword = password === true ? inventPassword() : undefined;
   const given = password === true ? madePassword : password;
   const basic = auth.map(splitLogin);
-  return { ...OPEN, allow, basic, password: given, links, knock, tokens, madePassword };
+  return { ...rest, basic, password: given, sign_in: [...new Set(sign_in)], madePassword };
 }
 
 /** A user has no colon (RFC 7617 section 2). */

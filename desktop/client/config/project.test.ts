@@ -64,6 +64,10 @@ tokens: CI => "CI" is not 1 to 32 lowercase letters, digits and hyphens.
 tokens: [ci, ci] => the token "ci" appears twice.
 tokens: {ci: hid} => the token ci must be 24 to 256 visible ASCII characters without blanks.
 tokens: {ci: '\${NOT_SET}'} => the variable NOT_SET is not set.
+sign_in: [] => must be an e-mail address, *@ and a domain, group:NAME, * or a list of them.
+sign_in: true => must be an e-mail address, *@ and a domain, group:NAME, * or a list of them.
+sign_in: example.com => "example.com" does not say who may sign in. Use ann@example.com, *@example.com, group:NAME or *.
+oauth: google => must be true or false.
 links: yes => must be true or false.
 knock: 1 => must be true or false.
 pasword: hid => is unknown. Did you mean password?
@@ -178,7 +182,7 @@ describe('parseProject', () => {
   });
 
   it('reads the access policy, with values of the environment', () => {
-    const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24' };
+    const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24', COMPANY: 'example.com' };
     assert.deepEqual(
       access(
         [
@@ -187,6 +191,8 @@ describe('parseProject', () => {
           "allow: ['${OFFICE}', '::1']",
           'links: true',
           'knock: true',
+          "sign_in: ['*@${COMPANY}', 'group:ops', 'group:ops']",
+          'oauth: true',
         ].join('\n    '),
         env,
       ),
@@ -201,8 +207,8 @@ describe('parseProject', () => {
         knock: true,
         tokens: [],
         madePassword: undefined,
-        sign_in: [],
-        oauth: false,
+        sign_in: ['*@example.com', 'group:ops'],
+        oauth: true,
       },
     );
     assert.deepEqual(access('auth: ann:x\n    allow: 10.0.0.0/8'), {

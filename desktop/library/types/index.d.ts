@@ -70,6 +70,10 @@ export interface AccessOptions {
   readonly knock?: boolean | undefined;
   /** programs send them as `Authorization: Bearer`; the relay makes those without `token`: see {@link Tunnel.tokens} */
   readonly tokens?: readonly { readonly name: string; readonly token?: string | undefined }[] | undefined;
+  /** people who sign in with the relay's identity provider: `ann@example.com`, `*@example.com`, `group:NAME` or `*` */
+  readonly sign_in?: readonly string[] | undefined;
+  /** agents (MCP clients) ask for access by OAuth; you approve them, or they sign in as the other ways say */
+  readonly oauth?: boolean | undefined;
 }
 
 /** A completed request. Values of secret parameters in `target` are replaced. */

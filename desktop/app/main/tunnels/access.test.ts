@@ -10,15 +10,19 @@ const LOCKS: TunnelAccess[] = [
   { kind: 'links' },
   { kind: 'addresses', allow: ['10.0.0.0/8', '2001:db8::7'] },
   { kind: 'knock' },
+  { kind: 'signIn', rules: ['*@example.com', 'group:ops'] },
+  { kind: 'agents' },
 ];
 /** Without users, which no lock has. */
-function asShown({ allow, basic, password, links, knock }: Access): AccessView {
+function asShown({ allow, basic, password, links, knock, sign_in, oauth }: Access): AccessView {
   assert.deepEqual(basic, OPEN.basic);
   return {
     ...(allow.length > 0 ? { allow } : {}),
     ...(password === undefined ? {} : { password: true }),
     ...(links ? { links } : {}),
     ...(knock ? { knock } : {}),
+    ...(sign_in.length > 0 ? { sign_in } : {}),
+    ...(oauth ? { oauth } : {}),
   };
 }
 const noPassword = (): string => assert.fail('no password is needed');
@@ -42,6 +46,8 @@ describe('access policies', () => {
       parts: ['users'],
       password: undefined,
     });
+    const { kind } = accessView({ sign_in: ['group:ops, night'] }, undefined);
+    assert.equal(kind, 'other', 'two rules in the form');
     assert.deepEqual(accessView({ allow: ['::1'], password: true, links: true, knock: true }, 'x'), {
       kind: 'other',
       parts: ['addresses', 'password', 'links', 'knock'],

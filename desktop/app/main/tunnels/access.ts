@@ -19,11 +19,16 @@ export function accessOf(lock: TunnelAccess): Access {
       return { ...OPEN, knock: true };
     case 'tokens':
       return { ...OPEN, tokens: [{ name: lock.name, token: undefined }] };
+    case 'signIn':
+      return { ...OPEN, sign_in: lock.rules };
+    case 'agents':
+      return { ...OPEN, oauth: true };
   }
 }
 
 /** Access as the relay would show it. */
-export function shownAccess({ allow, basic, password, links, knock, tokens }: Access): AccessView {
+export function shownAccess(access: Access): AccessView {
+  const { allow, basic, password, links, knock, tokens, sign_in, oauth } = access;
   return {
     ...(allow.length > 0 ? { allow } : {}),
     ...(basic.length > 0 ? { basic: basic.map(({ user }) => user) } : {}),
@@ -31,6 +36,8 @@ export function shownAccess({ allow, basic, password, links, knock, tokens }: Ac
     ...(links ? { links } : {}),
     ...(knock ? { knock } : {}),
     ...(tokens.length > 0 ? { tokens: tokens.map(({ name }) => ({ name })) } : {}),
+    ...(sign_in.length > 0 ? { sign_in } : {}),
+    ...(oauth ? { oauth } : {}),
   };
 }
 
@@ -47,19 +54,27 @@ export function passwordOf(lock: TunnelAccess): string | undefined {
 export function accessView(access: AccessView, password: string | undefined): TunnelAccessView {
   const parts = partsOf(access);
   const [kind = 'anyone'] = parts;
-  if (parts.length > 1 || kind === 'users')
+  if (parts.length > 1 || kind === 'users' || !isTypeable(access.sign_in))
     return { kind: 'other', parts, password: access.password === true ? password : undefined };
   switch (kind) {
     case 'addresses':
       return { kind, allow: access.allow ?? [] };
     case 'password':
       return { kind, password };
+    case 'signIn':
+      return { kind, rules: access.sign_in ?? [] };
     case 'anyone':
     case 'links':
     case 'knock':
     case 'tokens':
+    case 'agents':
       return { kind };
   }
+}
+
+/** The form separates rules by commas; the name of a group may have one. */
+function isTypeable(rules: readonly string[] = []): boolean {
+  return !rules.some((rule) => /[,;]/.test(rule));
 }
 
 /**
@@ -93,7 +108,8 @@ export function passwordIsUnknown(): never {
   throw new CallFailure({ code: 'lock-unknown', text: t('problem.passwordUnknown') });
 }
 
-function partsOf({ allow, basic, password, links, knock, tokens }: AccessView): AccessPart[] {
+function partsOf(access: AccessView): AccessPart[] {
+  const { allow, basic, password, links, knock, tokens, sign_in, oauth } = access;
   const parts: AccessPart[] = [];
   if (allow !== undefined) parts.push('addresses');
   if (basic !== undefined) parts.push('users');
@@ -101,6 +117,8 @@ function partsOf({ allow, basic, password, links, knock, tokens }: AccessView): 
   if (links === true) parts.push('links');
   if (knock === true) parts.push('knock');
   if (tokens !== undefined) parts.push('tokens');
+  if (sign_in !== undefined) parts.push('signIn');
+  if (oauth === true) parts.push('agents');
   return parts;
 }
 

@@ -1,6 +1,13 @@
 /** What the create form may contain. */
 import * as yup from 'yup';
-import { ALLOW_MAX, NETWORK_RULE, PASSWORD_RULE, TOKEN_NAME_RULE } from '../../../../shared/access.ts';
+import {
+  ALLOW_MAX,
+  NETWORK_RULE,
+  PASSWORD_RULE,
+  SIGN_IN_MAX,
+  SIGN_IN_RULE,
+  TOKEN_NAME_RULE,
+} from '../../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
 import { type HeaderChanges, isHeaderChanges, NO_HEADER_CHANGES } from '../../../../shared/header-changes.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
@@ -39,35 +46,16 @@ export const TTL_MAX_CHARS = 32;
 const kinds = {
   anyone: exact('anyone', {}),
   password: exact('password', {
-    password: yup
-      .string()
-      .required()
-      .test(
-        'rule',
-        () => t('problem.give', { accepted: acceptedText(PASSWORD_RULE.accepted) }),
-        (value) => PASSWORD_RULE.accepts(value),
-      ),
+    password: textOf(PASSWORD_RULE),
   }),
   links: exact('links', {}),
   addresses: exact('addresses', {
-    // With no address at all the relay would let everybody in.
-    allow: yup
-      .array(
-        yup
-          .string()
-          .required()
-          .test(
-            'rule',
-            () => t('problem.give', { accepted: acceptedText(NETWORK_RULE.accepted) }),
-            (value) => NETWORK_RULE.accepts(value),
-          ),
-      )
-      .min(1)
-      .max(ALLOW_MAX)
-      .required(),
+    allow: listOf(NETWORK_RULE, ALLOW_MAX),
   }),
   knock: exact('knock', {}),
   tokens: exact('tokens', { name: tokenName() }),
+  signIn: exact('signIn', { rules: listOf(SIGN_IN_RULE, SIGN_IN_MAX) }),
+  agents: exact('agents', {}),
 } as const satisfies Record<AccessKind, yup.Schema>;
 
 export const accessSchema = yup.lazy(
@@ -75,14 +63,23 @@ export const accessSchema = yup.lazy(
 ) as unknown as yup.Schema<TunnelAccess>;
 
 export function tokenName(): yup.StringSchema<string> {
+  return textOf(TOKEN_NAME_RULE);
+}
+
+function textOf(rule: ValueRule): yup.StringSchema<string> {
   return yup
     .string()
     .required()
     .test(
       'rule',
-      () => t('problem.give', { accepted: acceptedText(TOKEN_NAME_RULE.accepted) }),
-      (value) => TOKEN_NAME_RULE.accepts(value),
+      () => t('problem.give', { accepted: acceptedText(rule.accepted) }),
+      (value) => rule.accepts(value),
     );
+}
+
+/** Without any item the relay would let everybody in. */
+function listOf(rule: ValueRule, max: number) {
+  return yup.array(textOf(rule)).min(1).max(max).required();
 }
 
 function exact<K extends AccessKind, S extends yup.ObjectShape>(kind: K, shape: S) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { AccessView } from '../../../../shared/access.ts';
+import { type AccessView, OPEN } from '../../../../shared/access.ts';
 import { onPosix } from '../../../../shared/testing/posix.ts';
 import { AccessUnsupported, RelayRefusal, RelayUnreachable } from '../../../client/relay/errors.ts';
 import { checkApp, PASSWORD } from '../../../testing/app-script.ts';
@@ -11,7 +11,6 @@ import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start } from '../.
 import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { APPROVAL_NOTICES_MAX } from '../core.ts';
 
-const OPEN = { allow: [], basic: [], password: undefined, links: false, knock: false, tokens: [] };
 const STOP = 'stop: stop, shop ended, undo Stopped shop.; commit: close 1, no undo';
 
 const shownIn = (app: App) => app.core.snapshots.make().tunnels[0];

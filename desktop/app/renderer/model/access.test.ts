@@ -29,6 +29,8 @@ const LOCKS: readonly TunnelAccess[] = [
   { kind: 'links' },
   ADDRESSES,
   { kind: 'knock' },
+  { kind: 'signIn', rules: ['*@example.com', 'group:Web Team'] },
+  { kind: 'agents' },
 ];
 const OTHER: TunnelAccessView = { kind: 'other', parts: ['addresses', 'users'], password: undefined };
 const UNKNOWN: TunnelAccessView = { kind: 'password', password: undefined };
@@ -87,6 +89,16 @@ describe('readAccessDraft', () => {
       assert.match(problemOf({ kind: 'addresses', addresses: given }), text);
     });
 
+  const wrongRules: [given: string, RegExp][] = [
+    [' ,\n', /^Enter who may sign in, such as/],
+    ['ann@example.com, example.com', /^“example\.com” is not valid\. Enter ann@example\.com, /],
+    [Array.from({ length: 33 }, (_, index) => `${index}@example.com`).join(), /at most 32/],
+  ];
+  for (const [given, text] of wrongRules)
+    it(`explains what is wrong with the sign-in of ${JSON.stringify(given.slice(0, 40))}`, () => {
+      assert.match(problemOf({ kind: 'signIn', signIn: given }), text);
+    });
+
   it('accepts as many addresses as a relay, and no more', () => {
     assert.ok(
       'lock' in readAccessDraft({ ...OPEN_DRAFT, kind: 'addresses', addresses: addresses(ALLOW_MAX) }),
@@ -123,6 +135,8 @@ describe('words of an access policy', () => {
     assert.equal(line({ kind: 'links' }), 'Only with a link');
     assert.equal(line({ kind: 'knock' }), 'You approve each visitor');
     assert.equal(line({ kind: 'tokens' }), 'Only programs with a token');
+    assert.equal(line({ kind: 'signIn', rules: ['a@b.example', '*'] }), 'Sign-in: a@b.example and *');
+    assert.equal(line({ kind: 'agents' }), 'Only agents that you approve');
     assert.deepEqual([asksFor(OTHER, 'links'), asksFor({ kind: 'links' }, 'links')], [false, true]);
     assert.deepEqual(
       [asksFor({ ...OTHER, parts: ['users', 'knock'] }, 'knock'), asksFor(UNKNOWN, 'knock')],
@@ -141,6 +155,8 @@ describe('words of an access policy', () => {
       'Only with a link',
       'These addresses',
       'Ask me',
+      'Sign-in',
+      'Agents (MCP)',
     ]);
   });
 

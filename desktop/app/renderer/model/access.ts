@@ -5,6 +5,8 @@ import {
   PASSWORD_MAX_LENGTH,
   PASSWORD_MIN_LENGTH,
   PASSWORD_RULE,
+  SIGN_IN_MAX,
+  SIGN_IN_RULE,
   TOKEN_NAME_MAX_LENGTH,
   TOKEN_NAME_RULE,
 } from '../../../../shared/access.ts';
@@ -25,8 +27,10 @@ const MINUTE_MS = 60_000;
 export const ACCESS_KINDS: readonly AccessKind[] = [
   'anyone',
   'password',
+  'signIn',
   'links',
   'tokens',
+  'agents',
   'addresses',
   'knock',
 ];
@@ -42,6 +46,8 @@ export interface AccessDraft {
   readonly password: string;
   /** separated by spaces, commas or lines */
   readonly addresses: string;
+  /** who may sign in, separated by commas or lines */
+  readonly signIn: string;
   /** name of the first token; `undefined` if the tunnel has tokens */
   readonly token: string | undefined;
 }
@@ -49,7 +55,13 @@ export interface AccessDraft {
 /** Name of a first token. */
 const FIRST_TOKEN = 'agent';
 
-export const OPEN_DRAFT: AccessDraft = { kind: 'anyone', password: '', addresses: '', token: FIRST_TOKEN };
+export const OPEN_DRAFT: AccessDraft = {
+  kind: 'anyone',
+  password: '',
+  addresses: '',
+  signIn: '',
+  token: FIRST_TOKEN,
+};
 
 /** The draft that keeps an access policy. A policy that cannot be chosen here starts as `anyone`. */
 export function accessDraft(lock: TunnelAccessView): AccessDraft {
@@ -58,6 +70,8 @@ export function accessDraft(lock: TunnelAccessView): AccessDraft {
       return { ...OPEN_DRAFT, kind: 'password', password: lock.password ?? '' };
     case 'addresses':
       return { ...OPEN_DRAFT, kind: 'addresses', addresses: lock.allow.join(', ') };
+    case 'signIn':
+      return { ...OPEN_DRAFT, kind: 'signIn', signIn: lock.rules.join(', ') };
     case 'tokens':
       return { ...OPEN_DRAFT, kind: 'tokens', token: undefined };
     case 'other':
@@ -65,6 +79,7 @@ export function accessDraft(lock: TunnelAccessView): AccessDraft {
     case 'anyone':
     case 'links':
     case 'knock':
+    case 'agents':
       return { ...OPEN_DRAFT, kind: lock.kind };
   }
 }
@@ -78,6 +93,8 @@ export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { 
         : { problem: t('lock.givePassword', { min: PASSWORD_MIN_LENGTH, max: PASSWORD_MAX_LENGTH }) };
     case 'addresses':
       return readAddresses(draft.addresses);
+    case 'signIn':
+      return readSignIn(draft.signIn);
     case 'tokens': {
       const name = (draft.token ?? FIRST_TOKEN).trim();
       return TOKEN_NAME_RULE.accepts(name) ? { lock: { kind: 'tokens', name } } : { problem: tokenProblem() };
@@ -85,6 +102,7 @@ export function readAccessDraft(draft: AccessDraft): { lock: TunnelAccess } | { 
     case 'anyone':
     case 'links':
     case 'knock':
+    case 'agents':
       return { lock: { kind: draft.kind } };
   }
 }
@@ -94,13 +112,17 @@ export function isSameAccess(draft: AccessDraft, lock: TunnelAccessView): boolea
   const read = readAccessDraft(draft);
   if ('problem' in read || read.lock.kind !== lock.kind) return false;
   if (read.lock.kind === 'password') return read.lock.password === passwordOf(lock);
-  if (read.lock.kind !== 'addresses' || lock.kind !== 'addresses') return true;
-  return read.lock.allow.join(' ') === lock.allow.join(' ');
+  return itemsOf(read.lock).join('\n') === itemsOf(lock).join('\n');
 }
 
 /** What to change in the name of a token. */
 export function tokenProblem(): string {
   return t('tokens.giveName', { max: TOKEN_NAME_MAX_LENGTH });
+}
+
+function itemsOf(lock: TunnelAccess | TunnelAccessView): readonly string[] {
+  if (lock.kind === 'addresses') return lock.allow;
+  return lock.kind === 'signIn' ? lock.rules : [];
 }
 
 function passwordOf(lock: TunnelAccessView): string | undefined {
@@ -115,6 +137,16 @@ function readAddresses(text: string): { lock: TunnelAccess } | { problem: string
   if (wrong !== undefined) return { problem: addressProblem(wrong) };
   if (allow.length > ALLOW_MAX) return { problem: t('lock.tooMany', { max: ALLOW_MAX }) };
   return { lock: { kind: 'addresses', allow } };
+}
+
+function readSignIn(text: string): { lock: TunnelAccess } | { problem: string } {
+  const given = text.split(/[,;\n]/).map((part) => part.trim());
+  const rules = [...new Set(given)].filter((part) => part !== '');
+  if (rules.length === 0) return { problem: t('lock.giveSignIn') };
+  const wrong = rules.find((rule) => !SIGN_IN_RULE.accepts(rule));
+  if (wrong !== undefined) return { problem: t('lock.notSignIn', { text: wrong }) };
+  if (rules.length > SIGN_IN_MAX) return { problem: t('lock.tooManySignIn', { max: SIGN_IN_MAX }) };
+  return { lock: { kind: 'signIn', rules } };
 }
 
 function addressProblem(text: string): string {
@@ -135,8 +167,11 @@ function partWords(part: AccessPart): string {
   return t(`lock.part.${part}`);
 }
 
+/** Parts of a policy that have a list of their own in the panel. */
+export type ListedPart = 'links' | 'knock' | 'tokens' | 'agents';
+
 /** Whether visitors may need a link, an approval or a token. */
-export function asksFor(lock: TunnelAccessView, part: 'links' | 'knock' | 'tokens'): boolean {
+export function asksFor(lock: TunnelAccessView, part: ListedPart): boolean {
   return lock.kind === 'other' ? lock.parts.includes(part) : lock.kind === part;
 }
 
@@ -152,13 +187,12 @@ export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>):
         : { label: t('lock.kindPassword'), value: lock.password };
     case 'links':
       return { label: t('lock.onlyLink'), value: '' };
-    case 'addresses': {
-      const [first = '', ...others] = lock.allow;
-      const [second] = others;
-      if (second === undefined) return { label: t('lock.onlyFrom'), value: first };
-      const rest = others.length === 1 ? second : t('lock.moreAddresses', { count: others.length });
-      return { label: t('lock.onlyFrom'), value: t('lock.firstAndRest', { first, rest }) };
-    }
+    case 'addresses':
+      return { label: t('lock.onlyFrom'), value: firstAndRest(lock.allow) };
+    case 'signIn':
+      return { label: t('lock.onlySignIn'), value: firstAndRest(lock.rules) };
+    case 'agents':
+      return { label: t('lock.onlyAgents'), value: '' };
     case 'knock':
       return { label: t('lock.youAreAsked'), value: '' };
     case 'tokens':
@@ -166,6 +200,13 @@ export function accessLine(lock: Exclude<TunnelAccessView, { kind: 'anyone' }>):
     case 'other':
       return { label: t('lock.elsewhere', { lock: accessWords(lock) }), value: lock.password ?? '' };
   }
+}
+
+function firstAndRest([first = '', ...others]: readonly string[]): string {
+  const [second] = others;
+  if (second === undefined) return first;
+  const rest = others.length === 1 ? second : t('lock.moreAddresses', { count: others.length });
+  return t('lock.firstAndRest', { first, rest });
 }
 
 /** What visitors who scan the code of the address are asked for; `undefined` for nothing. */
@@ -185,6 +226,10 @@ export function scanWords(lock: TunnelAccessView): string | undefined {
       return t('lock.shareKnock');
     case 'tokens':
       return t('lock.shareTokens');
+    case 'signIn':
+      return t('lock.shareSignIn');
+    case 'agents':
+      return t('lock.shareAgents');
     case 'other':
       return t('lock.shareOther');
   }

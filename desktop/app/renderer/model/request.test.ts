@@ -139,6 +139,9 @@ describe('visitorWords', () => {
     ['basic:ann', 'The visitor signed in as ann.'],
     ['password', 'The visitor used the password.'],
     ['knock', 'You approved the visitor.'],
+    ['user:ann@example.com', 'The visitor signed in as ann@example.com.'],
+    ['agent:claude.ai', 'An agent of claude.ai that you approved.'],
+    ['agent:claude.ai;user:ann@example.com', 'An agent of claude.ai, for ann@example.com.'],
     ['oauth:ann', 'Visitor: oauth:ann.'],
   ];
   for (const [visitor, words] of visitors)

@@ -135,7 +135,8 @@ export function savedMessage(before: MessageView | undefined, next: MessageView)
 /*
  * Describes who made a request.
  *
- * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `token:ci`, `password`, `knock`
+ * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `token:ci`, `password`, `knock`,
+ * `user:ann@example.com`, `agent:claude.ai;user:ann@example.com`
  */
 
 export function visitorWords(visitor: string): string {
@@ -145,7 +146,12 @@ export function visitorWords(visitor: string): string {
     case 'link':
       return name === '' ? t('visitor.withLink') : t('visitor.withTheLink', { name });
     case 'basic':
+    case 'user':
       return t('visitor.as', { name });
+    case 'agent': {
+      const [host = '', who = ''] = name.split(';user:', 2);
+      return who === '' ? t('visitor.agent', { host }) : t('visitor.agentOf', { host, who });
+    }
     case 'token':
       return t('visitor.withToken', { name });
     case 'password':

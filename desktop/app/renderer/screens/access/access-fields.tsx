@@ -16,7 +16,7 @@ import { Copier } from '../../view/controls.tsx';
 import { Icon } from '../../view/icons.tsx';
 import { Button, Failure, Field, Input, Note, TextArea } from '../../view/kit.tsx';
 
-/** The access policy: one of six choices, with its details. */
+/** The access policy: one choice, with its details. */
 export function AccessFields({
   id,
   draft,
@@ -105,6 +105,16 @@ export function AccessFields({
             value={draft.addresses}
             change={(addresses) => change({ ...draft, addresses })}
           />
+        </Field>
+      )}
+      {draft.kind === 'signIn' && (
+        <Field
+          id={`${id}-detail`}
+          label={t('lock.signIn')}
+          hint={t('lock.signInHint')}
+          problem={detailProblem}
+        >
+          <TextArea rows={2} value={draft.signIn} change={(signIn) => change({ ...draft, signIn })} />
         </Field>
       )}
       <Failure problem={invent.error} />

@@ -11,6 +11,7 @@ import {
   asksFor,
   isSameAccess,
   readAccessDraft,
+  type ListedPart,
   tokenProblem,
   tokenUse,
 } from '../../model/access.ts';
@@ -38,7 +39,7 @@ export function AccessPanel({
   const isSame = isSameAccess(draft, lock);
 
   // A policy of several parts cannot be chosen in the form, which then starts with another one.
-  const shows = (part: 'links' | 'knock' | 'tokens'): boolean =>
+  const shows = (part: ListedPart): boolean =>
     asksFor(lock, part) && (lock.kind === 'other' || draft.kind === part);
   // Creating a link also applies the choice that it needs.
   const showsLinks = draft.kind === 'links' || shows('links');
