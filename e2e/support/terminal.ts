@@ -6,8 +6,8 @@ import type { Scope } from './scope.ts';
 const ROWS = 24;
 const COLUMNS = 90;
 
-/** Understands the escape sequences of the view: cursor position, erasing, alternate screen. Colours are ignored. */
-class Screen {
+/** Understands the escape sequences of the view: cursor position, erasing, alternate screen. */
+export class Screen {
   #lines: string[] = [];
   #row = 0;
   #rest = '';
@@ -15,6 +15,8 @@ class Screen {
   isCursorShown = true;
   /** whether anything was written in colour */
   hasColour = false;
+  /** whether the text contains the sequences that set colours */
+  keepsStyles = false;
 
   get text(): string {
     return this.#lines.join('\n');
@@ -38,8 +40,11 @@ class Screen {
 
   #control(parameters: string, final: string): void {
     const set = final === 'h';
-    if (final === 'm') this.hasColour ||= /(?:^|;)[349]\d/.test(parameters);
-    else if (final === 'H') this.#row = Number(parameters.split(';')[0] || 1) - 1;
+    if (final === 'm') {
+      this.hasColour ||= /(?:^|;)[349]\d/.test(parameters);
+      if (this.keepsStyles) this.#print(`\u{1B}[${parameters}m`);
+    }
+    if (final === 'H') this.#row = Number(parameters.split(';')[0] || 1) - 1;
     else if (final === 'K') this.#lines[this.#row] = '';
     else if (final === 'J')
       this.#lines.length = parameters === '2' ? 0 : Math.min(this.#lines.length, this.#row);

@@ -1,5 +1,5 @@
 /**
- * `npx node e2e/ui/screenshots.ts`: the screens of the window that the documentation shows, in both themes, with two
+ * `npm run pictures` runs this: the screens of the window that the documentation shows, in both themes, with two
  * pixels for each and in a font that is the same everywhere.
  *
  *     npx node e2e/ui/screenshots.ts FOLDER    every screen, to look at
@@ -12,11 +12,11 @@ import { Scope } from '../support/scope.ts';
 import { SCENES } from './gallery/gallery.ts';
 import { NOW, type Scene } from './gallery/scripted.ts';
 import { buildWindow, openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { fontStyle, IMAGES } from './support/pictures.ts';
 import { startBrowser } from '../support/browser.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const folder = process.argv[2] ?? join(ROOT, 'docs/images');
-const FONT = 'node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2';
+const folder = process.argv[2] ?? IMAGES;
 const THEMES = ['light', 'dark'] as const;
 /** Screens of which a wide window shows several side by side. */
 const WIDE = new Set(['tunnels', 'log', 'request']);
@@ -30,13 +30,7 @@ const shown = new Set(
     [...readFileSync(join(ROOT, page), 'utf8').matchAll(/images\/([\w-]+\.png)/g)].map(([, name]) => name),
   ),
 );
-const style = `
-  @font-face {
-    font-family: Inter;
-    font-weight: 100 900;
-    src: url(data:font/woff2;base64,${readFileSync(join(ROOT, FONT), 'base64')});
-  }
-  body { font-family: Inter, sans-serif; }`;
+const style = fontStyle();
 
 const scope = new Scope();
 try {

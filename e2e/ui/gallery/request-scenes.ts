@@ -4,13 +4,16 @@ import type { SocketMessage, SocketMessages } from '../../../desktop/client/insp
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import type { ScriptedHandlers } from '../support/scripted-main.ts';
 import {
+  bytes,
   detail,
   EDITED,
+  HOOKS,
   HOUR,
   logOf,
   MINUTE,
   NOW,
   openCheckout,
+  PULSE,
   REQUESTS,
   type Scene,
   scene,
@@ -100,6 +103,68 @@ const TOO_OLD = signed({
   isKept: true,
 });
 
+const STRIPE = { webhook: 'stripe', signature: { provider: 'stripe', verdict: 'valid' } } as const;
+const WEBHOOKS = [
+  exampleRequest({
+    id: 17,
+    startedAt: NOW - 10_000,
+    method: 'POST',
+    target: '/webhooks',
+    durationMs: 31,
+    ...STRIPE,
+  }),
+  exampleRequest({ id: 16, startedAt: NOW - 14_000, target: '/orders/1042' }),
+  exampleRequest({ id: 15, startedAt: NOW - 2 * MINUTE, target: '/orders', durationMs: 9 }),
+  exampleRequest({ id: 14, startedAt: NOW - 3 * MINUTE, target: '/main.css', status: 304, durationMs: 2 }),
+  exampleRequest({
+    id: 13,
+    startedAt: NOW - 4 * MINUTE,
+    method: 'POST',
+    target: '/checkout',
+    status: 303,
+    durationMs: 84,
+  }),
+  exampleRequest({ id: 12, startedAt: NOW - 5 * MINUTE, target: '/cart', durationMs: 14 }),
+];
+/** A webhook whose signature is valid. */
+const VERIFIED = {
+  tunnels: [{ ...HOOKS, recent: WEBHOOKS.slice(0, 3), pulse: PULSE.slice(-5), expiresAt: NOW + 52 * MINUTE }],
+  handlers: {
+    'log:changes': logOf(WEBHOOKS),
+    'log:detail': ({ id }) => ({
+      ...detail(id),
+      ...WEBHOOKS.find((request) => request.id === id),
+      timing: { waitedMs: 2, connectedMs: 0.4, answeredMs: 29 },
+      bytesIn: 612,
+      bytesOut: 191,
+      request: {
+        startLine: 'POST /webhooks HTTP/1.1',
+        fields: [
+          ['Host', 'stripe-hooks.tunnels.example.com'],
+          ['Content-Type', 'application/json'],
+          ['Stripe-Signature', '[redacted]'],
+        ],
+        body: bytes(
+          '{"id":"evt_1042","type":"checkout.session.completed","data":{"object":{"amount_total":2780,"currency":"eur","payment_status":"paid"}}}',
+        ),
+        isTruncated: false,
+      },
+      response: {
+        startLine: 'HTTP/1.1 200 OK',
+        fields: [['Content-Type', 'application/json']],
+        body: bytes('{"received":true,"order":1042}'),
+        isTruncated: false,
+      },
+    }),
+    'signature:look': () => ({
+      signature: { provider: 'stripe', verdict: 'valid' },
+      name: 'Stripe',
+      secrets: [{ id: 's1', addedAt: NOW - HOUR }],
+      isKept: true,
+    }),
+  } satisfies ScriptedHandlers,
+};
+
 /** A row of each kind: signed, imported, and sent by nobody yet. */
 const MARKED = {
   tunnels: [SHOP],
@@ -135,9 +200,14 @@ export const LOG_SCENES: readonly Scene[] = [
     await page.locator('.log .row').nth(2).click({ button: 'right' });
     await page.locator('.menu :focus').waitFor();
   }),
-  scene('request', { tunnels: [SHOP] }, async (page) => {
-    await openCheckout(page);
-    await page.locator('.message-response').waitFor();
+  scene('request', VERIFIED, async (page) => {
+    await page
+      .getByRole('button', { name: /\/webhooks/ })
+      .first()
+      .click();
+    await page.locator('.verdict').waitFor();
+    await page.locator('.segments button').last().click();
+    await page.locator('.message-request .tree-row').first().waitFor();
   }),
   scene('socket', SOCKET, async (page) => {
     await openCheckout(page);
