@@ -66,7 +66,7 @@ export const OPTION_TABLE = {
   port: {
     type: 'string',
     value: 'PORT',
-    text: 'With "run", the port that the command listens on (default: the port in its arguments, otherwise a free one). With "ui", the port of the window (default: 4040, or the next free one; 0 for any).',
+    text: 'Port of the window. Default: 4040, or the next free port. 0 picks any free port.',
   },
   'host-header': {
     type: 'string',
@@ -149,7 +149,7 @@ export const OPTION_TABLE = {
     type: 'string',
     multiple: true,
     value: 'NAME',
-    text: 'Admit programs that send the token of this name as "Authorization: Bearer". The relay makes it and shows it once. You can repeat this option.',
+    text: 'Admit programs that send a token in the header "Authorization: Bearer". The relay creates the token and shows it once. You can repeat this option.',
   },
   'sign-in': {
     type: 'string',
@@ -203,7 +203,10 @@ export const OPTION_TABLE = {
     text: 'Longest remaining lifetime of a tunnel, such as 1h. Default: as long as the command runs.',
   },
   'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to everyone.' },
-  ask: { type: 'boolean', text: 'Ask you before anything becomes public. Each answer is for one action.' },
+  ask: {
+    type: 'boolean',
+    text: 'Ask you before anything becomes public. Each answer applies to one action.',
+  },
   config: {
     type: 'string',
     value: 'FILE',

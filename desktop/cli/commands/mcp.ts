@@ -21,17 +21,17 @@ export const mcpCommand = defineCommand({
     'culvert mcp --ask': 'ask you before anything becomes public',
   },
   details: `
-    An MCP client, such as a coding agent, starts this command, and talks to it over standard input and output. The agent
-    can open, extend and close tunnels, set who can visit them, create links and tokens, answer approval requests, wait
-    for requests, show, replay and edit them, and find out why a tunnel does not work. It can use only the tunnels that
-    it has opened itself. They are closed when the client closes standard input. "culvert inspect" shows their requests.
+    An MCP client, such as a coding agent, starts this command and talks to it over standard input and output. The agent
+    can open, extend and close tunnels, choose who can visit them, create links and tokens, answer approval requests,
+    wait for requests, show them, send them again, and diagnose problems. It can use only the tunnels that it opened
+    itself. They close when the client closes standard input. "culvert inspect" shows their requests.
 
-    --ports takes ports and ranges, separated by commas. With --max-ttl, a tunnel never has more than that time left. With
-    --require-access, each tunnel needs a password, links, approvals or tokens; a list of networks alone is not enough.
+    --ports accepts ports and ranges, separated by commas. With --max-ttl, a tunnel never has more than this time left.
+    With --require-access, each tunnel needs a password, links, approvals or tokens. A list of networks is not enough.
 
-    With --ask, you approve each new tunnel, extension, change of access, link, token and visitor by itself: in the desktop
-    app, in the terminal of "culvert ui" if the app is not running, or else in the terminal that the client was started
-    from. Without your answer, it is refused after 5 minutes.`,
+    With --ask, you approve each new tunnel, extension, change of access, link, token and visitor. The question appears in
+    the desktop app, in the terminal of "culvert ui" if the app is not running, or else in the terminal from which you
+    started the client. If you do not answer within 5 minutes, the action is refused.`,
   read: readMcp,
   async run(given, context) {
     limitHeap();

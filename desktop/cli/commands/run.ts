@@ -20,6 +20,7 @@ export const runCommand = defineCommand({
   summary: 'Start a command with a tunnel to its port',
   options: { Command: ['port'], ...HTTP_OPTIONS },
   meanings: {
+    port: 'Port that the command listens on. Default: the port in its arguments, otherwise a free port.',
     name: "Name in the address. Default: the package's name and the branch, if your plan allows names and the name is free; otherwise a random name.",
     wait: `How many seconds (0 to ${WAIT_MAX_SECONDS}) requests wait if nothing is listening on the port, for example while the command starts. Default: ${WAIT_MAX_SECONDS}.`,
     json: 'Print one line of JSON on standard error when visitors can reach the tunnel.',
@@ -30,20 +31,23 @@ export const runCommand = defineCommand({
     'culvert run --password -- npm run dev': 'protect the address with a generated password',
   },
   details: `
-    The command opens the tunnel first, and then starts COMMAND with the port to listen on in PORT, the public address in
-    CULVERT_URL, and its host name in CULVERT_HOST. Servers that read other variables get them as well: Nuxt and Flask
-    for the port, Vite, Astro, SvelteKit, Nuxt and Rails for the hosts that they accept. Vite, Astro, Angular, React
-    Router, Storybook, webpack and Django read no variable for the port, so it is added to their arguments, also if a
-    simple script of package.json starts them. A port that the arguments already name is used as it is. webpack gets the
-    host as an argument. Django, Storybook and the development server of Next.js get the Host header "localhost",
-    as with --host-header local.
+    Culvert opens the tunnel and then starts COMMAND. COMMAND finds the port to listen on in PORT, the public address in
+    CULVERT_URL, and its host name in CULVERT_HOST.
 
-    COMMAND keeps the terminal, its input and its output. Culvert prints its own lines on standard error. When COMMAND ends,
-    the tunnel is closed. Signals such as Ctrl-C are passed on to COMMAND and to everything that it has started,
-    except SIGHUP without a terminal, so that nohup works. After SIGTERM or SIGHUP, it has 10 seconds to end before it is killed. If the tunnel ends first, COMMAND continues.
+    For frameworks that read other variables or options, Culvert sets those as well. Nuxt and Flask get the port in a variable.
+    Vite, Astro, Angular, React Router, Storybook, webpack and Django get it as an argument, even if a simple script in
+    package.json starts them. A port that the arguments already contain stays as it is. Vite, Astro, SvelteKit, Nuxt and
+    Rails get the host name that they should accept in a variable, and webpack as an argument. Django, Storybook and
+    Next.js in development get the Host header "localhost", as with --host-header local.
 
-    The exit code is that of COMMAND; after a signal it is 128 and the number of the signal. If COMMAND cannot be started, it is 127
-    or 126. If the tunnel cannot be opened, COMMAND is not started, and the exit code is the same as for "culvert http".`,
+    COMMAND keeps the terminal. Culvert prints its own lines on standard error. When COMMAND ends, the tunnel closes. If
+    the tunnel ends first, COMMAND continues. Culvert passes signals such as Ctrl-C on to COMMAND and to all processes that it
+    has started, except SIGHUP when there is no terminal, so that nohup works. After SIGTERM or SIGHUP, COMMAND has 10
+    seconds to end before it is killed.
+
+    The exit code is the exit code of COMMAND, or 128 plus the number of the signal that ended it. If COMMAND cannot be
+    started, the exit code is 127 or 126. If the tunnel cannot be opened, COMMAND is not started, and the exit code is
+    the same as for "culvert http".`,
   sections: {
     'Line of --json': `{"event":"online","url":"https://…","port":3000,"tunnel":{…}}
     Contains "password" if --password generated one.

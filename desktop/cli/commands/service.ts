@@ -26,8 +26,8 @@ const installCommand = defineCommand({
     'culvert service install web': 'start only the tunnel "web"',
   },
   details: `
-    The service uses the API key that "culvert login" stored. It keeps the variables that culvert.yml uses,
-    CULVERT_RELAY, CULVERT_CA and the proxy settings as they are when you install it, in a file that only you can read.
+    The service uses the API key that "culvert login" stored. The command saves the current values of the variables that
+    culvert.yml uses, of CULVERT_RELAY and CULVERT_CA, and of the proxy settings, in a file that only you can read.
 
     To restart the service, for example after you change culvert.yml or update Culvert, run the command again.`,
   read: (line) => readInstall(line, line.operands.names),
@@ -40,7 +40,7 @@ const statusCommand = defineCommand({
   options: WHICH,
   examples: { 'culvert service status': 'show whether the service is running, and where its log is' },
   details: `
-    The command exits with code 1 if the service is not running.`,
+    If the service is not running, the exit code is 1.`,
   read: (line) => readAction('status', line),
   run: runService,
 });
@@ -73,15 +73,16 @@ export const serviceCommands = {
   name: 'service',
   summary: 'Keep the tunnels of culvert.yml open in the background',
   details: `
-    The service runs as you, with systemd on Linux, launchd on macOS and the Task Scheduler on Windows. Each culvert.yml
-    has a service of its own. On Linux it starts with the machine, on macOS when you log in. On Windows it starts with
-    the machine if you install it in a terminal that runs as administrator, otherwise when you log in.
+    Each culvert.yml has its own service. The service runs under your user account, with systemd on Linux, launchd on
+    macOS and the Task Scheduler on Windows. On Linux, it starts with the machine. On macOS, it starts when you log in. On
+    Windows, it starts when you log in, or with the machine if you install it as an administrator.
 
-    Unlike "culvert start", the service keeps trying if there is no network, the relay is down or another client serves a tunnel.
-    A name in culvert.yml that one of your live tunnels has is treated as by "culvert start" without a terminal.
-    It does not reopen a tunnel that was closed with "culvert close", or whose "ttl" has passed.
+    The service keeps trying when there is no network, when the relay is down, or when another client serves a tunnel.
+    "culvert start" gives up in these cases. The service does not reopen a tunnel that you closed with "culvert close", or
+    whose "ttl" has passed. If one of your live tunnels already has a name from culvert.yml, the service does the same
+    as "culvert start" without a terminal.
 
-    If a project no longer exists, use --config with the path that it had. The service itself runs "culvert service run".`,
+    If a project no longer exists, use --config with its former path.`,
   commands: [installCommand, statusCommand, uninstallCommand, serveCommand],
 } as const satisfies Group;
 

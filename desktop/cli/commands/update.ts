@@ -39,11 +39,11 @@ export const updateCommand = defineCommand({
   name: 'update',
   summary: "Replace culvert with the relay's version",
   options: { Output: ['json'] },
-  examples: { 'culvert update': 'take the program from the relay that you are signed in to' },
+  examples: { 'culvert update': 'install the version that your relay provides' },
   details: `
-    For culvert as a single file, as a relay's page /install installs it. The program comes from the relay that you are
-    signed in to and from nowhere else. It replaces the old one only if it is complete and runs here. Tunnels that are
-    open continue with the old program.`,
+    This works if culvert is a single file, as installed from a relay's page /install. The new program comes only from
+    the relay that you are signed in to. It replaces the old one after the download is complete and the new program has
+    started. Open tunnels continue with the old program.`,
   read(line) {
     const login = line.files.readLogin();
     const { json = false } = line.values;
