@@ -317,7 +317,7 @@ describe('culvert mcp', () => {
       const changing = refused('set_access', { tunnel: slug, links: true });
       await ui.shows(/change who can visit[^]*Type \d{4}/);
       ui.type('y\r');
-      assert.match(await changing, /The owner has refused this/);
+      assert.match(await changing, /The owner refused this/);
       await client.close();
     });
 

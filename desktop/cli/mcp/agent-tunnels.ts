@@ -79,8 +79,8 @@ export class AgentTunnels {
     if (found !== undefined) return found;
     const slugs = this.all.map(({ served }) => served.tunnel.slug).join(', ');
     throw new ToolFailure(
-      `You have no open tunnel ${JSON.stringify(name)}. ${slugs === '' ? 'Open one with open_tunnel.' : `Yours are: ${slugs}.`} ` +
-        'Tunnels that others have opened are not accessible here.',
+      `You have no open tunnel ${JSON.stringify(name)}. ${slugs === '' ? 'Open one with open_tunnel.' : `Your tunnels: ${slugs}.`} ` +
+        'You can use only tunnels that you opened in this session.',
     );
   }
 

@@ -104,7 +104,7 @@ describe('the consent of the owner', () => {
     await asking(nobody, () => Promise.resolve(true)).consent.ask(admit('open'), NEVER);
     await assert.rejects(
       asking(nobody, () => Promise.resolve(false)).consent.ask(admit('open'), NEVER),
-      /has refused/,
+      /owner refused this/,
     );
     await assert.rejects(asking(nobody).consent.ask(admit('open'), NEVER), /nobody can be asked/);
   });
@@ -113,7 +113,7 @@ describe('the consent of the owner', () => {
     const { clock, consent } = asking((question, ended) =>
       question.values['address'] === 'first' ? silent(question, ended) : Promise.resolve(true),
     );
-    const first = assert.rejects(consent.ask(admit('first'), NEVER), /not answered within 5 minutes/);
+    const first = assert.rejects(consent.ask(admit('first'), NEVER), /did not answer within 5 minutes/);
     await turn();
     clock.advance(MCP_ASK_TIMEOUT_MS - 1);
     await turn();
@@ -125,7 +125,7 @@ describe('the consent of the owner', () => {
   it('does not count once it comes too late', async () => {
     const late = Promise.withResolvers<boolean>();
     const { clock, consent } = asking(() => late.promise);
-    const refused = assert.rejects(consent.ask(admit('open'), NEVER), /not answered/);
+    const refused = assert.rejects(consent.ask(admit('open'), NEVER), /did not answer/);
     await turn();
     clock.advance(MCP_ASK_TIMEOUT_MS);
     late.resolve(true);

@@ -142,14 +142,14 @@ export class Consent {
         throw new ToolFailure(
           cancelled.aborted
             ? 'The call was cancelled.'
-            : `The owner has not answered within ${MCP_ASK_TIMEOUT_MS / 60_000} minutes, so it was refused.`,
+            : `The owner did not answer within ${MCP_ASK_TIMEOUT_MS / 60_000} minutes, so the action was refused.`,
         );
       if (agrees === undefined)
         throw new ToolFailure(
-          'The owner wants to be asked before this (--ask of culvert mcp), but nobody can be asked: start the Culvert app ' +
+          'The owner must approve this (--ask of culvert mcp), but nobody can be asked. Start the Culvert app, ' +
             'or "culvert ui" in a terminal, or start culvert mcp from a terminal.',
         );
-      if (!agrees) throw new ToolFailure('The owner has refused this.');
+      if (!agrees) throw new ToolFailure('The owner refused this.');
     } finally {
       timer.cancel();
       this.#waiting -= 1;
