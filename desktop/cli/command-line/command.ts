@@ -143,6 +143,12 @@ export function defineCommand<const N extends string, T, const O extends Operand
   };
 }
 
+/** The same output, which leaves standard output to others. */
+export function toStderr(output: Output): Output {
+  const err = (text: string): void => output.err(text);
+  return { out: err, err };
+}
+
 /** Says that standard output cannot be written, and why. */
 export function cannotPrint({ message }: Error): string {
   return `Standard output cannot be written (${message}).`;

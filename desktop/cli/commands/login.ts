@@ -17,7 +17,7 @@ import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { type InvitationAddress, readInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../../client/relay/relay-address.ts';
-import { type AnyLine, type CommandSurroundings, defineCommand } from '../command-line/command.ts';
+import { type AnyLine, type CommandSurroundings, defineCommand, toStderr } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
 import { COMMON } from '../command-line/options.ts';
 
@@ -217,7 +217,6 @@ export async function completeLogin<T extends AccessOrLogin>(
   const { login, json } = given;
   if (login === undefined) return given;
   if (json || !prompt.isInteractive) throw login.why;
-  const toStderr = { out: (text: string) => output.err(text), err: (text: string) => output.err(text) };
-  const key = await runLogin(login.given, { stored, prompt, output: toStderr });
+  const key = await runLogin(login.given, { stored, prompt, output: toStderr(output) });
   return { ...given, key };
 }

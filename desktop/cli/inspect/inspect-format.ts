@@ -1,8 +1,7 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
-import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
-import { byteSize, closeText, indentJson, isUnsent } from '../../client/inspector/readable.ts';
+import { byteSize, closeText, indentJson, isUnsent, textIn } from '../../client/inspector/readable.ts';
 import {
   type RecordedMessage,
   type RequestDetail,
@@ -95,7 +94,7 @@ function bodyText(message: RecordedMessage): string {
   if (message.body.length === 0) return more;
   const { bytes, codings } = decodeBody(message);
   const what = codings.length > 0 ? codings.join(', ') : 'binary';
-  const isText = codings.length === 0 && isReadable(bytes, message.isTruncated);
+  const isText = codings.length === 0 && textIn(bytes, message.isTruncated) !== undefined;
   if (!isText) return `[${byteSize(bytes.length)}, ${what}; use --json to see them]\n${more}`;
   const whole = bytes.length > SHOWN_BODY_MAX ? undefined : indentJson(Buffer.from(bytes).toString());
   const shown = whole ?? Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX);
@@ -151,18 +150,12 @@ function messageContent({ kind, form, body, isCut }: SocketMessage): string {
   if (form === 'waiting') return '[compressed; run the command again to see it]';
   if (form === 'unreadable') return '[could not be decompressed]';
   if (kind === 'close') return escapeUnprintable(closeText(body));
-  const isText = isReadable(body, isCut);
+  const isText = textIn(body, isCut) !== undefined;
   const whole = isText
     ? escapeUnprintable(Buffer.from(body).toString('utf8', 0, MESSAGE_MAX * 4)).slice(0, MESSAGE_MAX)
     : (Buffer.from(body.subarray(0, MESSAGE_HEX_MAX)).toString('hex').match(/../g) ?? []).join(' ');
   const isAll = isText ? body.length <= Buffer.byteLength(whole) : body.length <= MESSAGE_HEX_MAX;
   return isAll && !isCut ? whole : `${whole}…`;
-}
-
-/** @param isCut whether the last character may have been cut in the middle */
-function isReadable(bytes: Uint8Array, isCut: boolean): boolean {
-  const cuts = isCut ? [0, 1, 2, 3] : [0];
-  return !bytes.includes(0) && cuts.some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));
 }
 
 /** What `--json` prints about a request. */

@@ -15,6 +15,7 @@ import {
 } from '../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import {
+  isAnswered,
   matches,
   matching,
   type RequestDetail,
@@ -199,7 +200,7 @@ function noneText(filter: string, search: string | undefined): string {
 /** A request is shown to people once, when it is over. */
 function printWatched(summary: RequestSummary, json: boolean, output: Output): void {
   if (json) output.out(jsonLine(summaryJson(summary)));
-  else if (summary.durationMs !== undefined || summary.status === 101) output.out(summaryLine(summary));
+  else if (isAnswered(summary)) output.out(summaryLine(summary));
 }
 
 /** @param others processes whose tunnels are unknown: one of them may serve the wanted one */

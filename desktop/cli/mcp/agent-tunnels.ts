@@ -9,8 +9,7 @@ import type { RelayAccess } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import type { Host } from '../../client/host/host.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
-import type { RequestSummary } from '../../client/inspector/records.ts';
-import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import { isAnswered, type RequestSummary } from '../../client/inspector/records.ts';
 import type { RequestLog } from '../../client/inspector/request-log.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
@@ -47,9 +46,7 @@ export class AgentTunnels {
   readonly #tunnels = new Map<ServedTunnel, AgentTunnel>();
   readonly #opening = new Set<Promise<AgentTunnel>>();
   readonly #over = new AbortController();
-  #host: Promise<Host> | undefined;
-  /** lets `culvert inspect` see the tunnels */
-  #inspector: InspectorServer | undefined;
+  #loading: Promise<{ readonly host: Host; readonly stop: () => void }> | undefined;
   readonly api: ApiClient;
 
   constructor(options: AgentTunnelsOptions) {
@@ -64,7 +61,7 @@ export class AgentTunnels {
 
   /** What serves them. */
   get host(): Promise<Host> {
-    return (this.#host ??= this.#load());
+    return this.#load().then(({ host }) => host);
   }
 
   /**
@@ -123,7 +120,7 @@ export class AgentTunnels {
     this.#over.abort();
     await Promise.allSettled(this.#opening);
     await Promise.all(this.all.map(({ served }) => this.close(served)));
-    this.#inspector?.stop();
+    (await this.#loading)?.stop();
   }
 
   async #open(spec: TunnelSpec, ended: AbortSignal): Promise<AgentTunnel> {
@@ -150,12 +147,11 @@ export class AgentTunnels {
     return tunnel;
   }
 
-  async #load(): Promise<Host> {
+  #load() {
     const { access, clock, output } = this.#options;
-    const { hostOf } = await import('../serve/serve-tunnel.ts');
-    const { startInspector } = await import('../serve/inspection.ts');
-    this.#inspector = await startInspector(process.env, output);
-    return hostOf(access, this.#inspector, clock);
+    return (this.#loading ??= import('../serve/serve-tunnel.ts').then(({ inspectedHost }) =>
+      inspectedHost(access, output, clock),
+    ));
   }
 }
 
@@ -189,8 +185,6 @@ interface Wanted {
   readonly status: number | undefined;
 }
 
-const SWITCHING_PROTOCOLS = 101;
-
 /**
  * @param after the number of a request; only later ones count, including those that have already arrived
  * @returns the earliest complete request that matches; `undefined` if none arrives in time, or `cancelled` aborts
@@ -202,7 +196,7 @@ export function waitForRequest(
   cancelled: AbortSignal,
 ): Promise<RequestSummary | undefined> {
   const isFound = (summary: RequestSummary): boolean =>
-    summary.id > after && isOver(summary) && isWanted(summary, wanted);
+    summary.id > after && isAnswered(summary) && isWanted(summary, wanted);
   const arrived = log
     .list()
     .filter(isFound)
@@ -224,14 +218,11 @@ export function waitForRequest(
   });
 }
 
-/** A WebSocket is open for long after its response. */
-function isOver({ durationMs, status, replayOf, isImported }: RequestSummary): boolean {
-  const isVisitors = replayOf === undefined && !isImported;
-  return isVisitors && (durationMs !== undefined || status === SWITCHING_PROTOCOLS);
-}
-
+/** Only requests of visitors are waited for. */
 function isWanted(summary: RequestSummary, { method, path, status }: Wanted): boolean {
   return (
+    summary.replayOf === undefined &&
+    !summary.isImported &&
     (method === undefined || summary.method.toUpperCase() === method.toUpperCase()) &&
     (status === undefined || summary.status === status) &&
     (path === undefined || isPath(summary.target.split('?', 1)[0] ?? '', path))

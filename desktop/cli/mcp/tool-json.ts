@@ -1,10 +1,10 @@
 /** What a tool takes and returns, as JSON. Parameters are checked, because the client is not trusted. */
-import { isUtf8 } from 'node:buffer';
 import type { JsonObject } from '../../../shared/fields.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { ValueRule } from '../../../shared/value-rules.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import { shownValue } from '../../client/inspector/edit.ts';
+import { textIn } from '../../client/inspector/readable.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../output/format.ts';
 import { summaryJson } from '../inspect/inspect-format.ts';
@@ -193,16 +193,7 @@ function bodyView(message: RecordedMessage): object {
   if (bytes.length === 0) return { body: '' };
   const part = bytes.subarray(0, MCP_BODY_MAX_BYTES);
   const isCut = part.length < bytes.length;
-  if (codings.length > 0 || bytes.includes(0) || !isText(part, isCut || message.isTruncated))
-    return { body: null, body_is: `${bytes.length} bytes that are not text` };
-  const body = Buffer.from(part)
-    .toString()
-    .replace(/\uFFFD$/, '');
+  const body = codings.length > 0 ? undefined : textIn(part, isCut || message.isTruncated);
+  if (body === undefined) return { body: null, body_is: `${bytes.length} bytes that are not text` };
   return isCut ? { body, body_is: `the first ${part.length} of ${bytes.length} bytes` } : { body };
-}
-
-/** @param isCut whether the last character may have been cut in the middle */
-function isText(bytes: Uint8Array, isCut: boolean): boolean {
-  const cuts = isCut ? [0, 1, 2, 3] : [0];
-  return cuts.some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));
 }

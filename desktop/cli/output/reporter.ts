@@ -7,6 +7,7 @@ import { hostsOf, localUrl, type TunnelSpec } from '../../client/config/tunnel-s
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeWait } from '../../client/failures.ts';
 import type { EndReason as ServedEndReason, ServedTunnel } from '../../client/host/served-tunnel.ts';
+import { isAnswered } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
@@ -159,9 +160,9 @@ export class TextReporter implements Reporter {
 
   opened({ log }: Pick<ServedTunnel, 'log'>): void {
     if (!this.#showsRequests) return;
-    // A request is shown once, when it is over.
+    // A request is shown once.
     log.subscribe((summary) => {
-      if (summary.durationMs !== undefined || summary.status === 101) this.#output.out(summaryLine(summary));
+      if (isAnswered(summary)) this.#output.out(summaryLine(summary));
     });
   }
 

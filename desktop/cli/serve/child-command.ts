@@ -12,7 +12,7 @@ import type { Prompt } from '../../client/config/relay-access.ts';
 import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { UsageError } from '../../client/failures.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
-import type { CommandContext } from '../command-line/command.ts';
+import { type CommandContext, toStderr } from '../command-line/command.ts';
 import { type ServiceTunnel, withPort } from '../commands/tunnel-options.ts';
 import { jsonLine } from '../output/format.ts';
 import {
@@ -24,9 +24,8 @@ import {
 } from './package-file.ts';
 import { openAddress } from '../output/prompt.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
-import { startInspector } from './inspection.ts';
 import { completeTunnel, printWindow } from './run-tunnels.ts';
-import { hostOf, serveTunnel } from './serve-tunnel.ts';
+import { inspectedHost, serveTunnel } from './serve-tunnel.ts';
 import { HostWindow } from '../view/host-window.ts';
 import { doOnceOnline } from '../view/once-online.ts';
 
@@ -72,8 +71,7 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
     const env = commandEnvironment(port, url, process.env);
     return new ChildCommand({ command, env, clock, say: (text) => output.err(`culvert: ${text}\n`) });
   });
-  const inspector = await startInspector(process.env, output);
-  const host = hostOf(given, inspector);
+  const { host, stop } = await inspectedHost(given, output);
   const window = new HostWindow(given, host);
   if (given.ui) void printWindow(window, output);
   const { reason, why, code } = await serveTunnel({
@@ -92,16 +90,12 @@ export async function runWithTunnel(given: RunTunnel, context: CommandContext): 
   });
   reporter.offline(reason, why);
   const ended = await running.ended;
-  inspector?.stop();
+  stop();
   await window.close();
   return ended ?? code;
 }
 
 const END = 'The tunnel closes when the command ends.';
-
-function toStderr(output: Output): Output {
-  return { out: (text) => output.err(text), err: (text) => output.err(text) };
-}
 
 /** The command, the signals for it, and the end of its tunnel. */
 class RunningCommand {

@@ -13,8 +13,7 @@ import type { AccessOrLogin } from '../commands/login.ts';
 import { otherMachineWarning } from '../command-line/parse.ts';
 import { openAddress } from '../output/prompt.ts';
 import { type EndReason, JsonReporter, type Output, TextReporter } from '../output/reporter.ts';
-import { startInspector } from './inspection.ts';
-import { hostOf, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
+import { inspectedHost, type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { HostWindow } from '../view/host-window.ts';
 import { doOnceOnline, type OnceOnline } from '../view/once-online.ts';
 import { canShowView, TerminalView } from '../view/terminal-view.ts';
@@ -64,13 +63,12 @@ export async function openTunnels(
 ): Promise<ExitCode> {
   const wanted = await completeTunnels(given, prompt, output);
   const interrupted = interruptible();
-  const inspector = await startInspector(process.env, output);
-  const host = hostOf(wanted, inspector);
+  const { host, stop } = await inspectedHost(wanted, output);
   const window = new HostWindow(wanted, host);
   try {
     return await runTunnels(wanted, prompt, { output, interrupted, host, window });
   } finally {
-    inspector?.stop();
+    stop();
     await window.close();
   }
 }

@@ -6,6 +6,8 @@ import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure, ExitCode, exitCodeOf, exitCodeOfFailure } from '../../client/failures.ts';
 import { Host, type HostOptions } from '../../client/host/host.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
+import { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { createTunnelClient } from '../../client/tunnel-client.ts';
@@ -26,6 +28,22 @@ export function hostOf(
     warns: true,
     inspector,
   });
+}
+
+/** The same, which `culvert inspect` sees; if it cannot, tunnels are served all the same. @returns also what ends that */
+export async function inspectedHost(
+  access: Parameters<typeof hostOf>[0],
+  output: Output,
+  clock?: Clock,
+): Promise<{ readonly host: Host; readonly stop: () => void }> {
+  try {
+    const inspector = new InspectorServer(runtimeFolder(process.env));
+    await inspector.start();
+    return { host: hostOf(access, inspector, clock), stop: () => inspector.stop() };
+  } catch (error) {
+    output.err(`culvert: "culvert inspect" cannot find this process: ${describeFailure(error)}\n`);
+    return { host: hostOf(access, undefined, clock), stop() {} };
+  }
 }
 
 export interface ServeOptions {

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
 import { type Message, MessageError, type MessageValue, toMessage, textOf } from '../messages.ts';
+import { textIn } from './readable.ts';
 import { fieldValues, type RequestDetail, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
 
@@ -146,8 +147,7 @@ export function editable({ method, target, request }: RequestDetail): RequestEdi
 
 /** The body as editable text; `undefined` if it is not text. */
 export function editableText(body: Uint8Array): string | undefined {
-  const isText = isUtf8(body) && !body.includes(0);
-  return isText ? Buffer.from(body).toString() : undefined;
+  return textIn(body) === undefined ? undefined : Buffer.from(body).toString();
 }
 
 /** The same address in visible ASCII: a recorded target has one character per byte. */

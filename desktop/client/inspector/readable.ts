@@ -13,6 +13,20 @@ export function utf8Text(text: string): string {
   }
 }
 
+/**
+ * The text of a body; `undefined` if it is not text.
+ *
+ * @param isCut whether its last character may be cut, which is left out then
+ */
+export function textIn(body: Uint8Array, isCut = false): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isCut });
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A request target with its percent codes decoded, except delimiters: `/caf%C3%A9%2F1` is `/café%2F1`. */
 export function readableTarget(target: string): string {
   const text = utf8Text(target);

@@ -166,6 +166,13 @@ function isBlank(character: string): boolean {
   return character === ' ' || character === '\t';
 }
 
+/** Whether it has its response: a WebSocket is open for long after that. */
+export function isAnswered({ durationMs, status }: Pick<RequestSummary, 'durationMs' | 'status'>): boolean {
+  return durationMs !== undefined || status === SWITCHING_PROTOCOLS;
+}
+
+const SWITCHING_PROTOCOLS = 101;
+
 /* Searches recorded requests. */
 
 /** The searched fields. */

@@ -4,7 +4,13 @@
  */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
-import { closeText, isUnsent, matchingMessages, readableTarget } from '../../../client/inspector/readable.ts';
+import {
+  closeText,
+  isUnsent,
+  matchingMessages,
+  readableTarget,
+  textIn,
+} from '../../../client/inspector/readable.ts';
 import type {
   RecordedMessage,
   RequestDetail,
@@ -260,7 +266,6 @@ export function listedMessages(
 
 const PREVIEW_BYTES = 200;
 const HEX_BYTES = 24;
-const strict = new TextDecoder('utf-8', { fatal: true });
 const lenient = new TextDecoder();
 
 /** Its beginning on one line: text, or the hexadecimal digits of other content. */
@@ -270,20 +275,11 @@ export function previewText({ kind, form, body, isCut }: SocketMessage): string 
   if (kind === 'close') return escapeUnprintable(closeText(body));
   const start = body.subarray(0, PREVIEW_BYTES);
   // A character may be cut in the middle.
-  const isText = body.length > PREVIEW_BYTES || isCut ? !start.includes(0) && kind === 'text' : isUtf8(body);
+  const isText =
+    body.length > PREVIEW_BYTES || isCut ? !start.includes(0) && kind === 'text' : textIn(body) !== undefined;
   if (isText) return escapeUnprintable(lenient.decode(start));
   const hex = Array.from(body.subarray(0, HEX_BYTES), (byte) => byte.toString(16).padStart(2, '0'));
   return `${hex.join(' ')}${body.length > HEX_BYTES ? ' …' : ''}`;
-}
-
-function isUtf8(body: Uint8Array): boolean {
-  if (body.includes(0)) return false;
-  try {
-    strict.decode(body);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** When it came. */

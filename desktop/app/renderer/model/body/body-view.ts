@@ -1,6 +1,6 @@
 /** Decides how the body of a recorded message is shown, and reads the body of a form. */
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
-import { inOneGo, laidOutInPieces, utf8Text } from '../../../../client/inspector/readable.ts';
+import { inOneGo, laidOutInPieces, textIn, utf8Text } from '../../../../client/inspector/readable.ts';
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
 import type { MessageView } from '../../../ipc/ipc.ts';
 import { t } from '../../../messages/translate.ts';
@@ -35,7 +35,7 @@ export function bodyView(message: MessageView): BodyView | undefined {
   if (message.body.length === 0) return undefined;
   const bytes = message.decoded?.bytes ?? message.body;
   const isCut = isBeginning(message);
-  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, isCut);
+  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : textIn(bytes, isCut);
   const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
   const type = fieldOf(message, 'content-type') ?? '';
   const image = isPacked ? undefined : imageType(bytes);
@@ -115,16 +115,6 @@ export function* prettyInPieces({
   const laidOut = isWhole ? yield* laidOutInPieces(text) : undefined;
   yield;
   return plainText({ text: laidOut ?? text });
-}
-
-/** @returns `undefined` if it is not text; a character cut at the end of a truncated body is dropped */
-function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isTruncated });
-    return text.includes('\0') ? undefined : text;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Images that the window shows, recognised by their first bytes, because the media type may be wrong. */
