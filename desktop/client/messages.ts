@@ -218,8 +218,6 @@ const NETWORK_MESSAGES = {
   'relay.moreThanAddress':
     '"{text}" contains more than the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
   'relay.noAccess': 'This relay cannot restrict access to a tunnel. {outcome}',
-  'relay.noDomains': 'This relay does not support custom domains. {outcome}',
-  'relay.noWildcards': 'This relay does not support wildcard tunnels. {outcome}',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
   'relay.createLimit': 'the account has created too many tunnels within a minute',
@@ -227,7 +225,6 @@ const NETWORK_MESSAGES = {
   'relay.moved': 'it redirects to {address}',
   'relay.noWebAddress': 'not a web address',
   'relay.refusedOnce': 'it rejected the key once, but accepted it on the second try',
-  'relay.nothingChanged': 'Nothing has changed',
   'relay.leftOut': "The relay's response is incomplete",
   'replay.tooMany': '{max} requests are already being replayed. Try again later.',
   'replay.incomplete': 'Request {id} has not fully arrived, so it cannot be replayed.',

@@ -227,14 +227,6 @@ describe('ApiClient', () => {
       await assert.rejects(made, /link that points somewhere else/);
     });
 
-  it('reports that a relay does not support access policies', async () => {
-    const { api } = await setUp(404, { error: 'not found', code: 'not-found' });
-    for (const call of [api.setAccess(ID, ASKED), api.createLink(ID, {}), api.listLinks(ID)])
-      await assert.rejects(call, AccessUnsupported);
-    const gone = await setUp(404, { error: 'tunnel not found', code: 'tunnel-not-found' });
-    await assert.rejects(gone.api.setAccess(ID, OPEN), refusal(404, 'tunnel not found'));
-  });
-
   for (const [status, body, headers, message, retryAfterMs] of [
     [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }, 'rate limit exceeded', 6000],
     [502, '<html>Bad gateway</html>', {}, 'it responded with status 502', undefined],

@@ -7,7 +7,6 @@ import {
   type Domain,
   DOMAIN_LIST,
 } from '../../../shared/domains.ts';
-import { API_ERRORS } from '../../../shared/errors.ts';
 import { type Knock, KNOCK_LIST } from '../../../shared/knocks.ts';
 import { type Link, LINK_LIST, type NewLink } from '../../../shared/links.ts';
 import {
@@ -20,7 +19,6 @@ import {
 } from '../../../shared/team.ts';
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
-import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import { type Clock, pause, systemClock } from '../clock.ts';
 import { messageOf, type MessageValue, toMessage } from '../messages.ts';
 import { call, type CallResponse, Network } from '../network/network.ts';
@@ -36,19 +34,17 @@ import {
 import {
   AccessUnsupported,
   describeRedirect,
-  DomainUnsupported,
   readRefusal,
   refusesKey,
   RelayRefusal,
   RelayUnreachable,
   unreachable,
-  WildcardUnsupported,
 } from './errors.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { RelayClock } from './relay-clock.ts';
 
 /** How long a REST call may take, including its response. A person is waiting for it. */
-export const API_TIMEOUT_MS = 10_000;
+const API_TIMEOUT_MS = 10_000;
 /**
  * Longest wait before a tunnel is requested again when the relay limits how many can be created: one is allowed
  * every 6 s (protocol.md section 3.2).
@@ -131,8 +127,6 @@ export class ApiClient {
    * `POST /v1/tunnels`
    *
    * @throws AccessUnsupported if the relay cannot enforce the access policy; the tunnel is closed then
-   * @throws DomainUnsupported, WildcardUnsupported if it has not given the tunnel the domain, or all hosts; the tunnel
-   *   is closed then
    */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     const { access = OPEN, ...rest } = request;
@@ -143,10 +137,6 @@ export class ApiClient {
     responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
     if (!asksVisitorsFor(access, tunnel.access))
       throw new AccessUnsupported(await this.#closeUnserved(tunnel));
-    const { domain = '', wildcard = isWildcardDomain(domain) } = request;
-    if (wildcard && !tunnel.wildcard) throw new WildcardUnsupported(await this.#closeUnserved(tunnel));
-    if (domain !== '' && !isWildcardDomain(domain) && tunnel.urls.domain === undefined)
-      throw new DomainUnsupported(await this.#closeUnserved(tunnel));
     return tunnel;
   }
 
@@ -191,11 +181,11 @@ export class ApiClient {
    * `PUT /v1/tunnels/{id}/access`
    *
    * @param access replaces the previous access policy
-   * @throws AccessUnsupported if the relay cannot enforce this access policy, or none at all
+   * @throws AccessUnsupported if the relay cannot enforce this access policy
    */
   async setAccess(id: string, access: Access): Promise<Tunnel> {
     const body = accessRequest(access);
-    const tunnel = readTunnel(await this.#callForAccess('PUT', `${tunnelPath(id)}/access`, body));
+    const tunnel = readTunnel(await this.#call('PUT', `${tunnelPath(id)}/access`, body));
     responseTo(tunnel, tunnel.id === id);
     if (asksVisitorsFor(access, tunnel.access)) return tunnel;
     throw new AccessUnsupported(toMessage('relay.leftOut'));
@@ -203,13 +193,13 @@ export class ApiClient {
 
   /** `POST /v1/tunnels/{id}/links` */
   async createLink(id: string, request: LinkRequest): Promise<NewLink> {
-    const made = await this.#callForAccess('POST', `${tunnelPath(id)}/links`, request);
+    const made = await this.#call('POST', `${tunnelPath(id)}/links`, request);
     return readNewLink(made, request.path);
   }
 
   /** `GET /v1/tunnels/{id}/links`: the valid ones. */
   async listLinks(id: string): Promise<Link[]> {
-    return read(LINK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/links`)).links;
+    return read(LINK_LIST, await this.#call('GET', `${tunnelPath(id)}/links`)).links;
   }
 
   /** `DELETE /v1/tunnels/{id}/links/{link_id}`: revokes the link and the access that it gave. */
@@ -219,7 +209,7 @@ export class ApiClient {
 
   /** `GET /v1/tunnels/{id}/knocks`: visitors who wait, were approved, or were recently denied. */
   async listKnocks(id: string): Promise<Knock[]> {
-    return read(KNOCK_LIST, await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`)).knocks;
+    return read(KNOCK_LIST, await this.#call('GET', `${tunnelPath(id)}/knocks`)).knocks;
   }
 
   /**
@@ -234,22 +224,22 @@ export class ApiClient {
 
   /** `GET /v1/domains`: the domains of the key's account, oldest first. */
   async listDomains(): Promise<Domain[]> {
-    return read(DOMAIN_LIST, await this.#callForDomains('GET', '/v1/domains')).domains;
+    return read(DOMAIN_LIST, await this.#call('GET', '/v1/domains')).domains;
   }
 
   /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
   async addDomain(domain: string): Promise<Domain> {
-    return read(DOMAIN, await this.#callForDomains('POST', '/v1/domains', { domain }));
+    return read(DOMAIN, await this.#call('POST', '/v1/domains', { domain }));
   }
 
   /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
   async verifyDomain(id: string): Promise<CheckedDomain> {
-    return read(CHECKED_DOMAIN, await this.#callForDomains('POST', `${domainPath(id)}/verify`));
+    return read(CHECKED_DOMAIN, await this.#call('POST', `${domainPath(id)}/verify`));
   }
 
   /** `DELETE /v1/domains/{id}`: ends the claim and the tunnel that has the domain. */
   async removeDomain(id: string): Promise<void> {
-    await this.#callForDomains('DELETE', domainPath(id));
+    await this.#call('DELETE', domainPath(id));
   }
 
   /** `GET /v1/team`: keys and open invitations of the account, with an owner's key. */
@@ -278,62 +268,16 @@ export class ApiClient {
     return read(TEAM_AUDIT, await this.#call('GET', '/v1/team/audit'));
   }
 
-  /** @throws DomainUnsupported if the relay has no such path */
-  async #callForDomains(method: string, path: string, body?: unknown): Promise<unknown> {
-    try {
-      return await this.#call(method, path, body);
-    } catch (error) {
-      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new DomainUnsupported(toMessage('relay.nothingChanged'));
-      throw error;
-    }
-  }
-
-  /** @throws AccessUnsupported if the relay has no such path */
-  async #callForAccess(method: string, path: string, body?: unknown): Promise<unknown> {
-    try {
-      return await this.#call(method, path, body);
-    } catch (error) {
-      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
-        throw new AccessUnsupported(toMessage('relay.nothingChanged'));
-      throw error;
-    }
-  }
-
   async #call(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<unknown> {
-    const response = await this.#send(method, path, body, timeoutMs);
+    const response = await this.#send({ method, path, body, timeoutMs });
     if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
-    try {
-      return JSON.parse(response.text);
-    } catch {
-      throw new RelayUnreachable(toMessage('relay.notRelay', { origin: this.#relay.origin }));
-    }
+    return jsonOf(response, this.#relay);
   }
 
-  async #send(
-    method: string,
-    path: string,
-    body?: unknown,
-    timeoutMs = API_TIMEOUT_MS,
-  ): Promise<CallResponse> {
-    try {
-      const response = await call(this.#network, this.#relay, {
-        method,
-        path,
-        headers: {
-          authorization: `Bearer ${this.#key}`,
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        maxBytes: API_BODY_MAX_BYTES,
-        timeoutMs,
-      });
-      this.#clock.set(response.headers.date);
-      return response;
-    } catch (error) {
-      throw await unreachable(error, this.#network, this.#relay);
-    }
+  async #send(wanted: JsonCall): Promise<CallResponse> {
+    const response = await callJson(this.#network, this.#relay, wanted, this.#key);
+    this.#clock.set(response.headers.date);
+    return response;
   }
 
   async #refusal(response: CallResponse): Promise<RelayRefusal> {
@@ -347,8 +291,49 @@ export class ApiClient {
 
   /** Sends a request that every relay supports (protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
-    const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
+    const { status, headers, text } = await this.#send({ method: 'GET', path: '/v1/tunnels' });
     return refusesKey(readRefusal(status, headers, text, Date.now()));
+  }
+}
+
+interface JsonCall {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Calls a relay. @throws RelayUnreachable */
+export async function callJson(
+  network: Network,
+  relay: RelayAddress,
+  { method, path, body, timeoutMs = API_TIMEOUT_MS }: JsonCall,
+  key?: string,
+): Promise<CallResponse> {
+  try {
+    return await call(network, relay, {
+      method,
+      path,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      maxBytes: API_BODY_MAX_BYTES,
+      timeoutMs,
+    });
+  } catch (error) {
+    throw await unreachable(error, network, relay);
+  }
+}
+
+/** @throws RelayUnreachable */
+export function jsonOf({ text }: CallResponse, { origin }: RelayAddress): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RelayUnreachable(toMessage('relay.notRelay', { origin }));
   }
 }
 

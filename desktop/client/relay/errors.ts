@@ -79,24 +79,6 @@ export class AccessUnsupported extends MessageError {
   }
 }
 
-/** The relay does not support domains. */
-export class DomainUnsupported extends MessageError {
-  /** @param outcome what happened to the tunnel */
-  constructor(outcome: MessageValue) {
-    super(toMessage('relay.noDomains', { outcome }));
-    this.name = 'DomainUnsupported';
-  }
-}
-
-/** The relay does not support wildcard tunnels. */
-export class WildcardUnsupported extends MessageError {
-  /** @param outcome what happened to the tunnel */
-  constructor(outcome: MessageValue) {
-    super(toMessage('relay.noWildcards', { outcome }));
-    this.name = 'WildcardUnsupported';
-  }
-}
-
 /* Reading a relay's error responses. */
 
 const ERROR_TEXT_MAX = 300;

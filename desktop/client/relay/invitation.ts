@@ -10,12 +10,11 @@ import {
   type TakenInvite,
 } from '../../../shared/team.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
-import { toMessage } from '../messages.ts';
-import { type Call, call, type CallResponse, type Network } from '../network/network.ts';
+import type { CallResponse, Network } from '../network/network.ts';
+import { callJson, jsonOf } from './api-client.ts';
 import { read } from './api-responses.ts';
-import { readRefusal, RelayUnreachable, unreachable } from './errors.ts';
+import { readRefusal } from './errors.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
-import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from './api-client.ts';
 
 /** The address of an invitation. */
 export interface InvitationAddress {
@@ -40,8 +39,8 @@ export async function lookAtInvitation(
   { relay, token }: InvitationAddress,
   network: Network,
 ): Promise<OpenInvite> {
-  const wanted = { method: 'GET', path: `/invite/${token}`, body: undefined };
-  return ask(relay, network, wanted, 200, OPEN_INVITE);
+  const response = await callJson(network, relay, { method: 'GET', path: `/invite/${token}` });
+  return readAnswer(response, relay, 200, OPEN_INVITE);
 }
 
 /**
@@ -55,42 +54,17 @@ export async function takeInvitation(
   network: Network,
 ): Promise<TakenInvite> {
   const machine = replaceUnprintable(hostname(), ' ').slice(0, MACHINE_MAX_LENGTH);
-  const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: JSON.stringify({ machine }) };
-  return ask(relay, network, wanted, 201, TAKEN_INVITE);
+  const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: { machine } };
+  return readAnswer(await callJson(network, relay, wanted), relay, 201, TAKEN_INVITE);
 }
 
-async function ask<O extends ObjectField<Fields>>(
+function readAnswer<O extends ObjectField<Fields>>(
+  response: CallResponse,
   relay: RelayAddress,
-  network: Network,
-  wanted: Pick<Call, 'method' | 'path' | 'body'>,
   expected: number,
   object: O,
-): Promise<TypeOf<O>> {
-  const { status, headers, text: body } = await send(relay, network, wanted);
-  if (status !== expected) throw readRefusal(status, headers, body, Date.now());
-  try {
-    return read(object, JSON.parse(body));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    throw new RelayUnreachable(toMessage('relay.notRelay', { origin: relay.origin }));
-  }
-}
-
-async function send(
-  relay: RelayAddress,
-  network: Network,
-  wanted: Pick<Call, 'method' | 'path' | 'body'>,
-): Promise<CallResponse> {
-  const type: Record<string, string> =
-    wanted.body === undefined ? {} : { 'content-type': 'application/json' };
-  try {
-    return await call(network, relay, {
-      ...wanted,
-      headers: { accept: 'application/json', ...type },
-      maxBytes: API_BODY_MAX_BYTES,
-      timeoutMs: API_TIMEOUT_MS,
-    });
-  } catch (error) {
-    throw await unreachable(error, network, relay);
-  }
+): TypeOf<O> {
+  const { status, headers, text } = response;
+  if (status !== expected) throw readRefusal(status, headers, text, Date.now());
+  return read(object, jsonOf(response, relay));
 }
