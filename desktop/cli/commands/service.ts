@@ -79,8 +79,8 @@ export const serviceCommands = {
 
     The service keeps trying when there is no network, when the relay is down, or when another client serves a tunnel.
     "culvert start" gives up in these cases. The service does not reopen a tunnel that you closed with "culvert close", or
-    whose "ttl" has passed. If one of your live tunnels already has a name from culvert.yml, the service does the same
-    as "culvert start" without a terminal.
+    whose "ttl" has passed. If one of your live tunnels already has a name from culvert.yml, the same rules apply as
+    for "culvert start" without a terminal.
 
     If a project no longer exists, use --config with its former path.`,
   commands: [installCommand, statusCommand, uninstallCommand, serveCommand],

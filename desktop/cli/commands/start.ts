@@ -44,7 +44,7 @@ export const startCommand = defineCommand({
     --config.
 
     With --json, the command prints the same events as "culvert http", each with the "name" of its tunnel. Every
-    tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with whichever of them comes first in this list: 3, 1, 5, 4, 0.`,
+    tunnel has its own "offline" event. If tunnels end with different exit codes, the command exits with the one that comes first in this list: 3, 1, 5, 4, 0.`,
   sections: {
     'culvert.yml': `relay: https://relay.example.com   # optional. The key does not belong here: "culvert login" stores it
 tunnels:
