@@ -123,6 +123,20 @@ export const LOG_EVENTS = {
     level: 'info',
     meaning: 'a visitor was approved or denied through the API; `admitted` says which',
   },
+  'agent approved': {
+    level: 'info',
+    meaning: 'somebody has let an MCP client at `host` use a tunnel; `agent` is its id',
+  },
+  'agent revoked': {
+    level: 'info',
+    meaning:
+      'an MCP client was revoked, by its owner through the API or by itself; its tokens no longer work',
+  },
+  'agent misused': {
+    level: 'warn',
+    meaning:
+      'a code or a refresh token of an MCP client was used twice, so one of them may have been stolen: all tokens of `agent` were revoked, and the client has to ask again',
+  },
   'tunnel closed': { level: 'info', meaning: 'a tunnel was closed through the API' },
   'tunnel expired': { level: 'info', meaning: 'a tunnel has reached the end of its time to live' },
   'tunnel removed': { level: 'info', meaning: 'a tunnel was removed together with its account' },

@@ -1,4 +1,5 @@
 /** The control channel: its messages, timing and close codes (protocol.md sections 5 and 7). */
+import { hasUnprintable } from './unprintable.ts';
 
 /** Announces a pending inbound connection; `id` opens its data socket within {@link PENDING_TIMEOUT_MS}. */
 export interface ConnectionMessage {
@@ -28,6 +29,18 @@ export interface KnockMessage {
   readonly agent: string;
   /** RFC 3339, UTC, milliseconds */
   readonly at: string;
+  /** the agent that the visitor asks for, if it is for one */
+  readonly client?: KnockClient | undefined;
+}
+
+/** The client of an agent that a visitor asks for. */
+export interface KnockClient {
+  /** what it calls itself */
+  readonly name: string;
+  /** of its id, or, for a client that registered, of where it returns to */
+  readonly host: string;
+  /** host that the browser returns to, or the scheme of an app */
+  readonly returns_to: string;
 }
 
 /** Problems of a tunnel that the relay notices and its client does not. */
@@ -130,8 +143,8 @@ export function drainMessage(): string {
 }
 
 /** Writes a `knock` message. */
-export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'type'>): string {
-  return JSON.stringify({ type: 'knock', id, address, agent, at } satisfies KnockMessage);
+export function knockMessage({ id, address, agent, at, client }: Omit<KnockMessage, 'type'>): string {
+  return JSON.stringify({ type: 'knock', id, address, agent, at, client } satisfies KnockMessage);
 }
 
 /** Writes a `problem` message. */
@@ -192,10 +205,34 @@ const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?Z$/;
 /** Users see parts of it, and answer it with one key: a malformed message is ignored. */
 function readKnock(
   id: string,
-  { address, agent, at }: Partial<Record<string, unknown>>,
+  { address, agent, at, client }: Partial<Record<string, unknown>>,
 ): KnockMessage | undefined {
   const isKnock = KNOCK_ID.test(id) && typeof address === 'string' && ADDRESS.test(address);
   if (!isKnock || typeof agent !== 'string' || typeof at !== 'string') return undefined;
   if (!TIME.test(at) || Number.isNaN(Date.parse(at))) return undefined;
-  return { type: 'knock', id, address, agent: agent.slice(0, KNOCK_AGENT_MAX_LENGTH).toWellFormed(), at };
+  const said = agent.slice(0, KNOCK_AGENT_MAX_LENGTH).toWellFormed();
+  const knock = { type: 'knock', id, address, agent: said, at } as const;
+  if (client === undefined) return knock;
+  const known = readClient(client);
+  // Without its client, it would look like the knock of a person.
+  return known && { ...knock, client: known };
+}
+
+/** Maximum length of each text of a knock's `client`. */
+const CLIENT_TEXT_MAX_LENGTH = 255;
+
+function readClient(given: unknown): KnockClient | undefined {
+  if (typeof given !== 'object' || given === null) return undefined;
+  const { name, host, returns_to } = given as Partial<Record<string, unknown>>;
+  if (!isShown(name) || !isShown(host) || !isShown(returns_to)) return undefined;
+  return host === '' || returns_to === '' ? undefined : { name, host, returns_to };
+}
+
+function isShown(text: unknown): text is string {
+  return (
+    typeof text === 'string' &&
+    text.length <= CLIENT_TEXT_MAX_LENGTH &&
+    text.isWellFormed() &&
+    !hasUnprintable(text)
+  );
 }

@@ -49,6 +49,7 @@ export const API_ERRORS = {
   connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },
   tunnelNotConnected: { status: 404, code: 'tunnel-not-connected', text: 'tunnel not connected' },
   linkNotFound: { status: 404, code: 'link-not-found', text: 'link not found' },
+  agentNotFound: { status: 404, code: 'agent-not-found', text: 'agent not found' },
   knockNotFound: { status: 404, code: 'knock-not-found', text: 'knock not found' },
   domainNotFound: { status: 404, code: 'domain-not-found', text: 'domain not found' },
   invitationNotFound: {

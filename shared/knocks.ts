@@ -1,5 +1,6 @@
 /** Visitors who knock at a tunnel, and the owner's answers (protocol.md section 11.3). */
 import * as yup from 'yup';
+import { AGENT_CLIENT } from './agents.ts';
 import { parseDuration, typedDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type Clause, withValues } from './errors.ts';
 import {
@@ -9,6 +10,7 @@ import {
   object,
   objectSchema,
   oneOf,
+  optional,
   SHORT_ID,
   SHOWN_TIME,
   TEXT,
@@ -38,6 +40,7 @@ export const KNOCK = object(
     },
     at: SHOWN_TIME,
     ends_at: described(SHOWN_TIME, "when the visitor's wait, access or denial ends"),
+    client: optional(described(AGENT_CLIENT, 'the agent that the visitor asks for, if it is for one')),
   },
   'Knock',
 );

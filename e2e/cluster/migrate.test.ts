@@ -15,6 +15,7 @@ const TABLES = [
   'api_keys',
   'tunnels',
   'tunnel_links',
+  'agents',
   'released_names',
   'endings',
   'relay_secrets',
@@ -29,6 +30,7 @@ const KEYS = {
   api_keys: 'id',
   tunnels: 'id',
   tunnel_links: 'id',
+  agents: 'id',
   released_names: 'slug',
   endings: 'id',
   relay_secrets: 'name',
@@ -112,6 +114,7 @@ describe('culvert-relay migrate', () => {
       api_keys: 2503,
       tunnels: 2501,
       tunnel_links: 1,
+      agents: 0,
       released_names: 1,
       endings: 1,
       // Three accounts with a key each, one of them revoked, and an invitation.

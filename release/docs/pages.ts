@@ -288,6 +288,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'tunnel-not-connected': "Open the tunnel's control socket before you open its trunks.",
   'link-not-found':
     'The link has expired, was revoked, or never existed. `culvert links TUNNEL` lists valid links.',
+  'agent-not-found': 'The agent was revoked, has not been used for 30 days, or never existed.',
   'knock-not-found': 'The approval request has expired or never existed. The visitor can ask again.',
   'domain-not-found': 'Add the domain first: `culvert domain add DOMAIN`.',
   'no-such-thing': 'Check the id. The lists under `/v1/admin` contain all ids.',

@@ -96,7 +96,7 @@ export class ApprovalRequests {
   /** @returns the requests with one more, or with a changed answer; without expired ones */
   with(knock: StoredKnock, now: number): StoredKnock[] {
     const others = this.current(now).filter(({ id }) => id !== knock.id);
-    const all = [...others, knock].toSorted((a, b) => a.at - b.at);
+    const all = [...others, knock].filter((each) => endOf(each) > now).toSorted((a, b) => a.at - b.at);
     const refused = all.filter(({ answer }) => answer === false);
     const forgotten = new Set(refused.slice(0, Math.max(0, refused.length - APPROVALS_REFUSED_MAX)));
     return all.filter((each) => !forgotten.has(each));

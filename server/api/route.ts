@@ -15,6 +15,7 @@ import type { CreateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
 import type { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
+import type { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Turnstile } from '../turnstile.ts';
 import {
@@ -61,7 +62,7 @@ export type ErrorName = keyof typeof API_ERRORS;
 
 export const TAGS = {
   Tunnels: 'Create, list, extend and close the tunnels of an account.',
-  Access: 'Access policies, signed links and approval requests.',
+  Access: 'Access policies, signed links, approval requests and agents.',
   Domains: 'Claim, verify and remove the domains of an account.',
   Account: 'The account that an API key belongs to.',
   Team: "The people of an account. These calls need an owner's key.",
@@ -98,6 +99,7 @@ export interface ApiDeps {
   readonly tunnels: TunnelService;
   readonly links: TunnelLinks;
   readonly knocks: Pick<TunnelApprovals, 'list' | 'answer'>;
+  readonly agents: Pick<TunnelAgents, 'list' | 'revoke'>;
   readonly domains: DomainService;
   readonly creates: CreateLimiter;
   /** knows which clients are connected */

@@ -1,5 +1,6 @@
 /** Routes of tunnels (protocol.md section 3). */
 import { type Access, readAccess } from '../../shared/access.ts';
+import { type Agent, AGENT_LIST } from '../../shared/agents.ts';
 import { formatDuration } from '../../shared/duration.ts';
 import { KNOCK, type Knock, KNOCK_ANSWER_SCHEMA, KNOCK_LIST, readKnockAnswer } from '../../shared/knocks.ts';
 import {
@@ -22,7 +23,7 @@ import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts'
 import { endOf, stateOf } from '../access/approval-requests.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
 import { maxTtlOf, reachesTunnel } from '../accounts/api-keys.ts';
-import { batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
+import { type AgentRecord, batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
 import { LINKS_MAX, type MadeLink, REVOKED_LINKS_MAX } from '../tunnels/links-and-approvals.ts';
 import { type Addresses, type LiveTunnel, tunnelUrls } from '../tunnels/live-tunnel.ts';
 import {
@@ -279,14 +280,29 @@ function viewNewLink({ tunnel, link, token }: MadeLink, addresses: Addresses): N
 }
 
 function viewKnock(knock: StoredKnock): Knock {
-  const { id, address, agent, at } = knock;
-  return { id, status: stateOf(knock), address, agent, at: rfc3339(at), ends_at: rfc3339(endOf(knock)) };
+  const { id, address, agent, at, client } = knock;
+  const times = { at: rfc3339(at), ends_at: rfc3339(endOf(knock)) };
+  return { id, status: stateOf(knock), address, agent, ...times, ...(client !== undefined && { client }) };
+}
+
+function viewAgent(agent: AgentRecord): Agent {
+  const { id, name, host, returnsTo, person, createdAt, firstUsedAt, lastUsedAt } = agent;
+  return {
+    id,
+    name,
+    host,
+    returns_to: returnsTo,
+    user: person,
+    created_at: rfc3339(createdAt),
+    first_used_at: firstUsedAt === null ? null : rfc3339(firstUsedAt),
+    last_used_at: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+  };
 }
 
 const REVOKED = statusOf('revoked', 'Revoked');
 
-/** Routes for the visitors of a tunnel: signed links and approval requests (protocol.md sections 11.2 and 11.3). */
-export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Route[] {
+/** Routes for the visitors of a tunnel: signed links, approval requests and agents (protocol.md sections 11.2, 11.3 and 11.6). */
+export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiDeps): Route[] {
   return [
     {
       method: 'post',
@@ -370,6 +386,36 @@ export function visitorRoutes({ links, knocks, writes, addresses }: ApiDeps): Ro
         return viewKnock(
           await writes.run(account.id, () => knocks.answer(account, idOf(ctx), partOf(ctx), answer)),
         );
+      },
+    },
+    {
+      method: 'get',
+      path: '/v1/tunnels/{id}/agents',
+      id: 'listAgents',
+      tag: 'Access',
+      summary: "List a tunnel's agents",
+      description: 'MCP clients that were let in by OAuth, and that can still use the tunnel.',
+      caller: 'tunnelOwner',
+      results: { 200: ['The agents.', AGENT_LIST.schema] },
+      async handle(ctx) {
+        const found = await agents.list(ctx.state.account, idOf(ctx));
+        return { agents: found.map(viewAgent) };
+      },
+    },
+    {
+      method: 'delete',
+      path: '/v1/tunnels/{id}/agents/{agent_id}',
+      id: 'revokeAgent',
+      tag: 'Access',
+      summary: 'Revoke an agent',
+      description: "Within a second, the agent's tokens stop working, and its connections are closed.",
+      caller: 'tunnelOwner',
+      results: { 200: ['The agent was revoked.', REVOKED.schema] },
+      errors: ['agentNotFound'],
+      async handle(ctx) {
+        const { account } = ctx.state;
+        await writes.run(account.id, () => agents.revoke(account, idOf(ctx), partOf(ctx)));
+        return REVOKED.body;
       },
     },
   ];

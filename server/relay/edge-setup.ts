@@ -52,6 +52,7 @@ import type { Operator, Unexpected } from '../observe/logger.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
+import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { Turnstile } from '../turnstile.ts';
 import type { Domains, Tunnels } from './tunnels-setup.ts';
@@ -107,6 +108,7 @@ export async function setUpEdge(
   const { upgrades, peering, unexpected, guide, ownPair, isNamed } = dependencies;
   const { registry, service, hub, waits } = tunnels;
   const knocks = new TunnelApprovals({ tunnels: service, store, clock, log });
+  const agents = new TunnelAgents({ tunnels: service, registry, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
   const doorway = await setUpAccess({
@@ -145,6 +147,7 @@ export async function setUpEdge(
     authenticator,
     tunnels: service,
     knocks,
+    agents,
     links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
     store,
     turns,

@@ -106,8 +106,8 @@ export async function startTunnels(
 }
 
 /** As shown to the owner's client. */
-function viewKnock({ id, address, agent, at }: StoredKnock): Omit<KnockMessage, 'type'> {
-  return { id, address, agent, at: new Date(at).toISOString() };
+function viewKnock({ id, address, agent, at, client }: StoredKnock): Omit<KnockMessage, 'type'> {
+  return { id, address, agent, at: new Date(at).toISOString(), client };
 }
 
 export type Domains = Awaited<ReturnType<typeof openDomains>>;

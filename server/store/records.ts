@@ -3,6 +3,7 @@
  * tables, the types of queries, and what moves to another database. The same columns in every database. Times are wall
  * time in ms.
  */
+import type { KnockClient } from '../../shared/control.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { big, flag, integer, json, type RowOf, text } from './columns.ts';
 
@@ -72,8 +73,34 @@ export interface StoredAccess {
   readonly tokens: readonly StoredToken[];
 }
 
-/** A revoked link, and the wall time in ms at which it would have expired. */
+/** A revoked link or an ended agent, and the wall time in ms at which the link, or the agent's access, would have expired. */
 export type RevokedLink = readonly [id: string, expiresAt: number];
+
+/** The code with which a client gets its first tokens. */
+export interface StoredCode {
+  readonly hash: string;
+  /** wall time in ms */
+  readonly endsAt: number;
+  /** SHA-256 of the client's verifier, as the client gave it (RFC 7636) */
+  readonly challenge: string;
+  readonly redirectUri: string;
+  readonly resource: string;
+  /** Whether it was exchanged. It stays, so that another use is noticed. */
+  readonly isUsed: boolean;
+}
+
+/** The refresh tokens of an agent. */
+export interface StoredRefresh {
+  /** of those that are good: two, if a response with one of them may have been lost */
+  readonly hashes: readonly string[];
+  /** wall time in ms */
+  readonly endsAt: number;
+  /** the one that these replaced, and when, wall time in ms */
+  readonly previous: { readonly hash: string; readonly at: number } | null;
+}
+
+/** An access token: its hash, and when it ends, wall time in ms. */
+export type StoredAccessToken = readonly [hash: string, endsAt: number];
 
 /** A visitor's approval request. */
 export interface StoredKnock {
@@ -87,6 +114,8 @@ export interface StoredKnock {
   readonly at: number;
   /** end of the approval, wall time in ms; `false`: denied; `null`: not answered yet */
   readonly answer: number | false | null;
+  /** the agent that it is for; missing for a visitor who asks for access */
+  readonly client?: KnockClient;
 }
 
 /** A tunnel's approval requests that have not been forgotten yet. */
@@ -100,7 +129,7 @@ export interface StoredKnocks {
 /** The ways to prove to an authority that a name is the relay's (RFC 8555 section 8, RFC 8737). */
 export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
 
-export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain';
+export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain' | 'agent';
 
 /** Each table after those it refers to. */
 export const TABLES = {
@@ -157,7 +186,7 @@ export const TABLES = {
     access: json<StoredAccess>().orNull,
     /** how often that has changed: of two readings, the higher one is the later */
     accessRevision: integer(),
-    /** revoked links whose time is not over */
+    /** revoked links, and ended agents, whose time is not over */
     revokedLinks: json<readonly RevokedLink[]>(),
     /** `null`: there was never an approval request */
     knocks: json<StoredKnocks>().orNull,
@@ -189,6 +218,33 @@ export const TABLES = {
     expiresAt: big(),
   },
   /**
+   * Agents that were approved (server/oauth). They belong to an account and a slug: they stay while the name is held
+   * after the end of its tunnel.
+   */
+  agents: {
+    /** 16 hexadecimal digits */
+    id: text().primary,
+    accountId: text().of('accounts'),
+    slug: text(),
+    /** SHA-256 of the client's id in hex: ids of registered clients are long */
+    clientHash: text(),
+    /** what the client calls itself */
+    name: text(),
+    host: text(),
+    returnsTo: text(),
+    /** who signed in to approve it, as passes name visitors; `null` if nobody had to */
+    person: text().orNull,
+    createdAt: big(),
+    firstUsedAt: big().orNull,
+    lastUsedAt: big().orNull,
+    /** when nothing that it has is good any more */
+    endsAt: big(),
+    code: json<StoredCode>(),
+    /** `null` until the code is exchanged */
+    refresh: json<StoredRefresh>().orNull,
+    accessTokens: json<readonly StoredAccessToken[]>(),
+  },
+  /**
    * Slugs of ended tunnels, reserved for their previous account (protocol.md section 3.5), and addresses of tunnels
    * that ended while suspended, which nobody gets.
    */
@@ -207,7 +263,7 @@ export const TABLES = {
   },
   /** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
   endings: {
-    /** of the account, tunnel or domain; the hash of a key */
+    /** of the account, tunnel, domain or agent; the hash of a key */
     id: text().primary,
     kind: text<EndingKind>(),
     accountId: text(),
@@ -328,6 +384,7 @@ export type Database = { [Table in keyof typeof TABLES]: RowOf<(typeof TABLES)[T
 export type AccountRecord = Database['accounts'];
 export type TunnelRecord = Database['tunnels'];
 export type LinkRecord = Database['tunnel_links'];
+export type AgentRecord = Database['agents'];
 export type AuditRecord = Database['audit'];
 export type CertificateRecord = Database['certificates'];
 export type ChallengeRecord = Database['acme_challenges'];

@@ -16,6 +16,8 @@ const INDEXES = [
   // Names of the form of a wildcard tunnel's hosts are rare, and are searched by their ends.
   `index tunnels_like_hosts on tunnels (slug) where slug like '%--%'`,
   'index tunnel_links_by_tunnel on tunnel_links ("tunnelId")',
+  'index agents_by_slug on agents (slug)',
+  'index agents_by_end on agents ("endsAt")',
   'index released_names_by_end on released_names ("heldUntil")',
   'index released_names_by_domain on released_names (domain)',
   'index endings_by_end on endings ("keptUntil")',

@@ -2,6 +2,7 @@
 import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './queries/account-queries.ts';
+import * as agents from './queries/agent-queries.ts';
 import * as audit from './queries/audit-queries.ts';
 import * as certificates from './queries/certificate-queries.ts';
 import * as domains from './queries/domain-queries.ts';
@@ -19,6 +20,7 @@ import { ConflictError, FullError, StoreError } from './store-errors.ts';
 /** All queries; those that are marked are operations, the others are shared between queries. */
 const OPERATIONS = {
   ...accounts,
+  ...agents,
   ...audit,
   ...certificates,
   ...domains,

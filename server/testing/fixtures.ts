@@ -23,6 +23,7 @@ import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type {
   AccountRecord,
+  AgentRecord,
   ChallengeRecord,
   DomainRecord,
   InvitationRecord,
@@ -38,6 +39,7 @@ import { ConflictError, FullError, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
+import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { type NewTunnel, TunnelService, type TunnelServiceDeps } from '../tunnels/tunnel-service.ts';
 import { Turnstile } from '../turnstile.ts';
@@ -117,6 +119,7 @@ export class ApiFixture {
         log,
         tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
       }),
+      agents: new TunnelAgents({ tunnels: this.tunnels, registry, store, clock: this.clock, log }),
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
@@ -297,6 +300,39 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
   };
 }
 
+/** An agent whose code can be exchanged. */
+export function anAgent(
+  { accountId, slug }: Pick<TunnelRecord, 'accountId' | 'slug'>,
+  fields: Partial<AgentRecord> = {},
+): AgentRecord {
+  const code = {
+    hash: 'code',
+    endsAt: 61_000,
+    challenge: 'challenge',
+    redirectUri: 'https://app.test/back',
+    resource: 'https://mcp.test/',
+    isUsed: false,
+  };
+  return {
+    id: randomUUID().replaceAll('-', '').slice(0, 16),
+    accountId,
+    slug,
+    clientHash: 'client',
+    name: 'App',
+    host: 'app.test',
+    returnsTo: 'app.test',
+    person: null,
+    createdAt: 1000,
+    firstUsedAt: null,
+    lastUsedAt: null,
+    endsAt: 61_000,
+    code,
+    refresh: null,
+    accessTokens: [],
+    ...fields,
+  };
+}
+
 export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkRecord {
   const id = randomUUID().replaceAll('-', '').slice(0, 16);
   return {
@@ -470,7 +506,7 @@ const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
-  truncate audit, invitations, closed_tunnels, accounts, api_keys, tunnels, tunnel_links, released_names, endings, relay_secrets, relay_info, domains,
+  truncate audit, invitations, closed_tunnels, accounts, api_keys, tunnels, tunnel_links, agents, released_names, endings, relay_secrets, relay_info, domains,
     acme_accounts, certificates, acme_orders, acme_attempts, acme_challenges;
   update access_revision set revision = 0;`;
 

@@ -1,6 +1,6 @@
 /** Operations on the signed links of tunnels and on approval requests at them (protocol.md sections 11.2 and 11.3): the store is updated first. */
 import { randomBytes } from 'node:crypto';
-import { KNOCK_AGENT_MAX_LENGTH } from '../../shared/control.ts';
+import { KNOCK_AGENT_MAX_LENGTH, type KnockClient } from '../../shared/control.ts';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import type { KnockAnswer } from '../../shared/knocks.ts';
 import type { CreateLink } from '../../shared/links.ts';
@@ -39,8 +39,8 @@ const ID_BYTES = 8;
 
 type Tunnels = Pick<TunnelService, 'get' | 'coordination'>;
 
-/** @throws ApiError 404; 503 */
-async function findTunnel(tunnels: Tunnels, account: AccountRecord, id: string): Promise<LiveTunnel> {
+/** Finds a live tunnel of the account, as the store has it. @throws ApiError 404; 503 */
+export async function findTunnel(tunnels: Tunnels, account: AccountRecord, id: string): Promise<LiveTunnel> {
   await tunnels.coordination.followTunnel(id);
   return tunnels.get(account, id);
 }
@@ -169,9 +169,15 @@ export class TunnelApprovals {
    * A visitor asks for approval. If too many already wait, the store is not queried.
    *
    * @param agent the visitor's `User-Agent`
+   * @param client the agent that the visitor asks for, if it is for one
    * @throws TooManyApprovalRequestsError; ApiError 404 if the tunnel is gone, 503
    */
-  async knock(tunnel: LiveTunnel, address: string, agent: string): Promise<StoredKnock> {
+  async knock(
+    tunnel: LiveTunnel,
+    address: string,
+    agent: string,
+    client?: KnockClient,
+  ): Promise<StoredKnock> {
     const { clock, log } = this.#deps;
     const arriving = this.#arriving.get(tunnel) ?? [];
     const must = (knocks: ApprovalRequests, others: readonly string[], now: number): void => {
@@ -186,7 +192,7 @@ export class TunnelApprovals {
     try {
       const knock = await this.#write(tunnel, (knocks, now) => {
         must(knocks, [], now);
-        return { id, address, agent: said, at: now, answer: null };
+        return { id, address, agent: said, at: now, answer: null, ...(client !== undefined && { client }) };
       });
       log('visitor knocked', { ...tunnelFields(tunnel), knock: id });
       return knock;
@@ -225,6 +231,19 @@ export class TunnelApprovals {
     });
     this.#deps.log('knock answered', { ...tunnelFields(tunnel), knock: id, admitted: answer.admit });
     return answered;
+  }
+
+  /**
+   * Ends an approval that is used up: an agent is approved once.
+   *
+   * @throws ApiError 404 if there is none, also for one that was used up before; 503
+   */
+  async useUp(tunnel: LiveTunnel, id: string): Promise<void> {
+    await this.#write(tunnel, (knocks, now) => {
+      const knock = knocks.isApproved(id, now) ? knocks.find(id, now) : undefined;
+      if (knock === undefined) throw new ApiError(API_ERRORS.knockNotFound);
+      return { ...knock, answer: now };
+    });
   }
 
   /** One after the other: each starts with the result of the previous one. */

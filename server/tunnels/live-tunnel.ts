@@ -74,6 +74,7 @@ export class LiveTunnel {
   #accessRevision: number;
   #knocks: ApprovalRequests;
   #knocksRevision: number;
+  #agentsReading = 0;
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
@@ -245,6 +246,16 @@ export class LiveTunnel {
     this.#storing = false;
   }
 
+  /** Changes when what is remembered of the tunnel's agents may be outdated. */
+  get agentsReading(): number {
+    return this.#agentsReading;
+  }
+
+  /** An agent was ended, or one of its tokens: what the store said of them before counts no more. */
+  forgetAgents(): void {
+    this.#agentsReading += 1;
+  }
+
   /** Applies the stored state of this tunnel, including changes by other relays, except for the access policy. */
   follow(stored: TunnelRecord): void {
     if (stored.termsRevision >= this.#termsRevision) {
@@ -252,6 +263,7 @@ export class LiveTunnel {
       this.#storedExpiresAt = stored.expiresAt;
     }
     this.tokenUses.follow(stored.tokenUses);
+    this.forgetAgents();
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
     this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;

@@ -149,6 +149,7 @@ export async function removeWithAll(
     db,
     domains.map(({ domain }) => domain),
   );
+  await db.deleteFrom('agents').where('accountId', '=', id).execute();
   await db.deleteFrom('invitations').where('accountId', '=', id).execute();
   const keys = await db.deleteFrom('api_keys').where('accountId', '=', id).returning('hash').execute();
   await db.deleteFrom('accounts').where('id', '=', id).execute();

@@ -13,6 +13,7 @@ import {
   type TunnelRecord,
 } from '../records.ts';
 import { raiseAccessRevision } from './account-queries.ts';
+import { removeAgentsAt } from './agent-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { act, actEnding, change, type Db, read, write } from './operation.ts';
 import { findTunnel, lockTunnels, type ReleasedTunnel, releaseTunnels } from './tunnel-queries.ts';
@@ -85,9 +86,12 @@ export const setAccess = actEnding(
     const access = withKeptTokens(before, wanted);
     const row = await updateWithin(db, reach, id)
       .set(({ eb }) => ({ access, accessRevision: eb('accessRevision', '+', 1) }))
-      .returning('accessRevision')
+      .returning(['slug', 'accessRevision'])
       .executeTakeFirst();
-    return row && { access, ...row, takesAway: takesAway(before, access) };
+    if (row === undefined) return undefined;
+    const { slug, accessRevision } = row;
+    if (access?.oauth !== true) await removeAgentsAt(db, [slug]);
+    return { access, accessRevision, takesAway: takesAway(before, access) };
   },
   (_args, changed) => changed?.takesAway === true,
 );
@@ -179,6 +183,7 @@ export const setTerms = act(
       .returning(['slug', 'accountId', 'wildcard', 'termsRevision', 'accessRevision'])
       .executeTakeFirst();
     if (row === undefined) return undefined;
+    if (access?.oauth !== true) await removeAgentsAt(db, [row.slug]);
     if (row.wildcard) await mustBeFreeForTunnel(db, row, now, nameHold);
     return { access, accessRevision: row.accessRevision, termsRevision: row.termsRevision };
   },

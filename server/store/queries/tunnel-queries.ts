@@ -3,6 +3,7 @@ import { type DomainOwner, EXPIRED_GRACE_MS, type OwnedTunnel, type TunnelRecord
 import { ConflictError, FullError } from '../store-errors.ts';
 import { recordIn } from '../schema.ts';
 import { lockAccount } from './account-queries.ts';
+import { removeAgentsAt } from './agent-queries.ts';
 import { bySlug, ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { actEnding, change, type Db, read } from './operation.ts';
@@ -38,9 +39,22 @@ export const insertTunnel = change(
       }
     }
     await mustNotBeSuspended(db, tunnel);
+    await keepAgents(db, tunnel);
     await mustBeFreeForTunnel(db, tunnel, tunnel.createdAt, nameHold);
   },
 );
+
+/** Agents of the name stay if it was held for its account, and the tunnel takes agents as the previous one did. */
+async function keepAgents(db: Db, { slug, accountId, access, createdAt }: TunnelRecord): Promise<void> {
+  const held = await db
+    .selectFrom('released_names')
+    .select('slug')
+    .where('slug', '=', slug)
+    .where('accountId', '=', accountId)
+    .where('heldUntil', '>', createdAt)
+    .executeTakeFirst();
+  await removeAgentsAt(db, [slug], held !== undefined && access?.oauth === true ? accountId : undefined);
+}
 
 async function tryInsert(db: Db, tunnel: TunnelRecord): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -246,8 +260,15 @@ export async function releaseTunnelsOf(
   return removed.map(({ id }) => id);
 }
 
+/** Reserves those of the slugs that are to be held; agents stay with no others. */
 async function holdNames(db: Db, released: readonly ReleasedTunnel[], now: number): Promise<void> {
-  const names = released.filter(({ heldUntil }) => heldUntil > now).toSorted(bySlug);
+  const isHeld = ({ heldUntil }: ReleasedTunnel): boolean => heldUntil > now;
+  const free = released.filter((tunnel) => !isHeld(tunnel));
+  await removeAgentsAt(
+    db,
+    free.map(({ slug }) => slug),
+  );
+  const names = released.filter(isHeld).toSorted(bySlug);
   if (names.length === 0) return;
   await db.deleteFrom('released_names').where('heldUntil', '<=', now).execute();
   for (const { slug, accountId, heldUntil } of names)

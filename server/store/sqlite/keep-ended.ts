@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import { raiseAccessRevision, removeWithAll } from '../queries/account-queries.ts';
+import { removeAgentsAt } from '../queries/agent-queries.ts';
 import { forgetCertificates } from '../queries/certificate-queries.ts';
 import { holdSuspendedName, insertEndings } from '../queries/ending-queries.ts';
 import type { Db } from '../queries/operation.ts';
@@ -81,6 +82,7 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
       await releaseTunnelsOf(copy, claim, { now, nameHold: 0 });
       kept.domainsRemoved += 1;
     },
+    agent: async (id) => void (await copy.deleteFrom('agents').where('id', '=', id).execute()),
   };
   const endings = await replaced.selectFrom('endings').selectAll().execute();
   for (const { kind, id } of endings) await remove[kind](id);
@@ -145,6 +147,7 @@ async function keepTunnels(replaced: Db, copy: Db): Promise<number> {
     revokedLinks += revoked.length - before.revokedLinks.length;
     const ids = revoked.map(([link]) => link);
     await copy.deleteFrom('tunnel_links').where('tunnelId', '=', id).where('id', 'in', ids).execute();
+    if (present.access?.oauth !== true) await removeAgentsAt(copy, [present.slug]);
   }
   return revokedLinks;
 }
