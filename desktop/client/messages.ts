@@ -218,6 +218,7 @@ const NETWORK_MESSAGES = {
   'relay.moreThanAddress':
     '"{text}" contains more than the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
   'relay.noAccess': 'This relay cannot restrict access to a tunnel. {outcome}',
+  'relay.noDomains': 'This relay does not support custom domains. Nothing has changed',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
   'relay.createLimit': 'the account has created too many tunnels within a minute',

@@ -4,7 +4,13 @@ import { NameInUse } from '../../client/failures.ts';
 import { NotSaved, OwnerLeft } from '../../client/host/host.ts';
 import { ImportRefused } from '../../client/inspector/edit.ts';
 import { CallRefused, type ErrorWords } from '../../client/methods/method.ts';
-import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from '../../client/relay/errors.ts';
+import {
+  AccessUnsupported,
+  DomainUnsupported,
+  refusesKey,
+  RelayRefusal,
+  RelayUnreachable,
+} from '../../client/relay/errors.ts';
 import { RelayAddressError } from '../../client/relay/relay-address.ts';
 import { FolderUnreadable } from '../../client/share/shared-folder.ts';
 import type { CallError } from '../ipc/ipc.ts';
@@ -56,6 +62,8 @@ export function toCallError(error: unknown): CallError | undefined {
       field: 'name',
       text: t('problem.nameInUse', { why: translateMessage(error.said) }),
     };
+  if (error instanceof DomainUnsupported)
+    return { code: 'relay-without-it', field: 'domain', text: sentence(translateMessage(error.said)) };
   if (error instanceof AccessUnsupported)
     return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };

@@ -4,7 +4,7 @@ import type { Account } from '../../../shared/tunnel.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
-import { RelayRefusal } from '../../client/relay/errors.ts';
+import { DomainUnsupported, RelayRefusal } from '../../client/relay/errors.ts';
 import { accessText } from '../command-line/access-options.ts';
 import { apiOf, defineCommand } from '../command-line/command.ts';
 import { COMMON } from '../command-line/options.ts';
@@ -50,12 +50,13 @@ async function runStatus(command: RelayAccess, output: Output): Promise<void> {
   );
 }
 
-/** Empty if the key is scoped to one tunnel. */
+/** Empty if the relay does not support domains, or the key is scoped to one tunnel. */
 async function domainsOf(api: ApiClient): Promise<readonly Domain[]> {
   try {
     return await api.listDomains();
   } catch (error) {
-    if (error instanceof RelayRefusal && error.status === 403) return [];
+    const isForbidden = error instanceof RelayRefusal && error.status === 403;
+    if (isForbidden || error instanceof DomainUnsupported) return [];
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import {
   type Domain,
   DOMAIN_LIST,
 } from '../../../shared/domains.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
 import { type Knock, KNOCK_LIST } from '../../../shared/knocks.ts';
 import { type Link, LINK_LIST, type NewLink } from '../../../shared/links.ts';
 import {
@@ -34,6 +35,7 @@ import {
 import {
   AccessUnsupported,
   describeRedirect,
+  DomainUnsupported,
   readRefusal,
   refusesKey,
   RelayRefusal,
@@ -224,22 +226,22 @@ export class ApiClient {
 
   /** `GET /v1/domains`: the domains of the key's account, oldest first. */
   async listDomains(): Promise<Domain[]> {
-    return read(DOMAIN_LIST, await this.#call('GET', '/v1/domains')).domains;
+    return read(DOMAIN_LIST, await this.#callForDomains('GET', '/v1/domains')).domains;
   }
 
   /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
   async addDomain(domain: string): Promise<Domain> {
-    return read(DOMAIN, await this.#call('POST', '/v1/domains', { domain }));
+    return read(DOMAIN, await this.#callForDomains('POST', '/v1/domains', { domain }));
   }
 
   /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
   async verifyDomain(id: string): Promise<CheckedDomain> {
-    return read(CHECKED_DOMAIN, await this.#call('POST', `${domainPath(id)}/verify`));
+    return read(CHECKED_DOMAIN, await this.#callForDomains('POST', `${domainPath(id)}/verify`));
   }
 
   /** `DELETE /v1/domains/{id}`: ends the claim and the tunnel that has the domain. */
   async removeDomain(id: string): Promise<void> {
-    await this.#call('DELETE', domainPath(id));
+    await this.#callForDomains('DELETE', domainPath(id));
   }
 
   /** `GET /v1/team`: keys and open invitations of the account, with an owner's key. */
@@ -266,6 +268,16 @@ export class ApiClient {
   /** `GET /v1/team/audit`: what the account's people have done. */
   async teamAudit(): Promise<TeamAudit> {
     return read(TEAM_AUDIT, await this.#call('GET', '/v1/team/audit'));
+  }
+
+  /** @throws DomainUnsupported if the relay has no such path */
+  async #callForDomains(method: string, path: string, body?: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      const isMissing = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound);
+      throw isMissing ? new DomainUnsupported() : error;
+    }
   }
 
   async #call(method: string, path: string, body?: unknown, timeoutMs?: number): Promise<unknown> {

@@ -79,6 +79,14 @@ export class AccessUnsupported extends MessageError {
   }
 }
 
+/** The relay does not support domains. */
+export class DomainUnsupported extends MessageError {
+  constructor() {
+    super(toMessage('relay.noDomains'));
+    this.name = 'DomainUnsupported';
+  }
+}
+
 /* Reading a relay's error responses. */
 
 const ERROR_TEXT_MAX = 300;
