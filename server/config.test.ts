@@ -43,6 +43,7 @@ describe('loadConfig', () => {
       indexed: false,
       pathForm: true,
       notice: false,
+      oidc: undefined,
       accessLog: undefined,
       abuseContact: undefined,
       downloadPage: undefined,

@@ -97,6 +97,7 @@ function readConfig(
   checkCluster(given, database);
   checkReusePort(given, settings);
   checkProxyProtocol(given, settings);
+  checkClientSecret(given);
   const config: Config = {
     ...settings,
     serviceDomain: settings.serviceDomain ?? tunnelDomain,
@@ -155,6 +156,13 @@ function checkReusePort(given: GivenSettings, { cluster, port, reusePort }: Sett
 function checkProxyProtocol(given: GivenSettings, { proxyProtocol, trustedProxies }: Settings): void {
   if (proxyProtocol && trustedProxies.rules.length === 0)
     given.refuse(SETTINGS.proxyProtocol, `with ${SETTINGS.trustedProxies.variable}`);
+}
+
+/** Nobody would know which of the two counts. */
+function checkClientSecret(given: GivenSettings): void {
+  const { clientSecret, clientSecretFile } = SETTINGS.oidc.rows;
+  if (given.has(clientSecret) && given.has(clientSecretFile))
+    given.refuse(clientSecretFile, `without ${clientSecret.variable}`);
 }
 
 /** A relay that gets its own certificates needs a name that the authority can look up, and has no others. */

@@ -186,6 +186,25 @@ export const LOG_EVENTS = {
     meaning:
       'the certificate or key in the files cannot be used, has expired or is not valid yet, so the relay keeps using the pair it has; `reason` says what is wrong',
   },
+  'identity provider found': {
+    level: 'info',
+    meaning: 'the identity provider at `issuer` has responded: visitors can sign in',
+  },
+  'identity provider missing': {
+    level: 'warn',
+    meaning:
+      'the identity provider at `issuer` has not responded as one (see `error`), so nobody can sign in yet. The relay tries again after `retry_ms` milliseconds; check `CULVERT_OIDC_ISSUER`',
+  },
+  'identity provider failing': {
+    level: 'warn',
+    meaning:
+      'a visitor could not sign in, because the identity provider did not respond to the relay (see `error`)',
+  },
+  'sign-in failed': {
+    level: 'info',
+    meaning:
+      'a visitor came back from the identity provider without a proof of identity that the relay accepts; `reason` is a code. With `invalid_client`, check `CULVERT_OIDC_CLIENT_ID` and `CULVERT_OIDC_CLIENT_SECRET`. No person is named',
+  },
   'dns listening': {
     level: 'info',
     meaning: 'the relay is answering certificate challenges over DNS (UDP and TCP) at `address`, port `port`',

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.ts';
 import { uriHost } from '../shared/networks.ts';
+import { IdentityProvider } from './access/identity-provider.ts';
 import { PasswordHashes } from './access/password-hashes.ts';
 import { AccessWatch, Authenticator, KeyUses, PolledAccessFeed } from './accounts/authenticator.ts';
 import type { Hub } from './clients/hub.ts';
@@ -24,6 +25,7 @@ import { StallDetector } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
 import { openCertificates } from './relay/certificates-setup.ts';
 import { setUpEdge } from './relay/edge-setup.ts';
+import { providerSettings } from './relay/provider-setup.ts';
 import { openState, type State, storePublicOrigin } from './relay/state-setup.ts';
 import { type Domains, openDomains, startTunnels } from './relay/tunnels-setup.ts';
 import type { EndReason } from './tunnels/lifecycle.ts';
@@ -55,6 +57,8 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
+  const provider =
+    config.oidc && new IdentityProvider({ ...(await providerSettings(config.oidc)), clock, log });
   /** There are no visitors before the edge exists. */
   const inside: { edge?: Edge; certificate?: CertificateWatch } = {};
   const onAccess = (tunnel: LiveTunnel): void => {
@@ -110,6 +114,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
       domains,
       authenticator,
       hashes,
+      provider,
       upgrades,
       peering,
       unexpected,
@@ -127,6 +132,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   const { url, port, edge, certificate, tickets, accessKeys, loadApi, beginToDrain } = entrance;
   Object.assign(inside, { edge, certificate });
   certificates?.start(entrance.useOwn);
+  void provider?.start();
   const loopWatch = new StallDetector(clock, log);
   loopWatch.start();
   const access = new PolledAccessFeed(store, clock);
@@ -200,6 +206,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     await keyUses.stop(hub);
     edge.destroy();
     certificate?.stop();
+    provider?.stop();
     tickets?.stop();
     await certificates?.stop();
     for (const keys of accessKeys) keys.stop();

@@ -3,7 +3,9 @@ import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDuration, typedDuration } from '../shared/duration.ts';
 import { parseNetwork } from '../shared/networks.ts';
+import { hasUnprintable } from '../shared/unprintable.ts';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/value-rules.ts';
+import { isSafe } from './access/identity-provider.ts';
 import type { TlsFile } from './edge/listener.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/database-address.ts';
@@ -26,6 +28,15 @@ const ADDRESS_REQUESTS_CEILING = 100_000;
 const TRUNKS_CEILING = 16;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
+
+/** @limit Maximum length of the relay's ID and secret at the identity provider. */
+const CLIENT_TEXT_MAX_LENGTH = 1024;
+/** @limit Maximum length of the name of the identity provider, which has to fit on a button. */
+const PROVIDER_NAME_MAX_LENGTH = 64;
+/** Shorter ones would end before a page with its parts is loaded. */
+const SIGN_IN_TTL_LEAST_SECONDS = 1;
+/** @limit Maximum of `CULVERT_SIGN_IN_TTL`: a person who has left the company has access for as long. */
+const SIGN_IN_TTL_CEILING_SECONDS = 30 * 24 * 3600;
 
 /** Reads the text of a setting. */
 export interface SettingReader<T> {
@@ -195,6 +206,56 @@ export const webPage: SettingReader<string> = {
   read(given) {
     const url = URL.parse(given);
     return url !== null && ['http:', 'https:'].includes(url.protocol) ? url.href : undefined;
+  },
+};
+
+/** Messages never repeat the value: it may be a secret. */
+export const clientText: SettingReader<string> = {
+  takes: `a text of at most ${CLIENT_TEXT_MAX_LENGTH} visible ASCII characters and blanks`,
+  read: (given) => (given.length <= CLIENT_TEXT_MAX_LENGTH && /^[ -~]+$/.test(given) ? given : undefined),
+};
+
+/** The issuer of an identity provider (OpenID Connect Discovery section 3). */
+export const issuer: SettingReader<URL> = {
+  takes:
+    'an https:// address without a query, such as https://accounts.google.com; http:// only on this machine',
+  read(given) {
+    const url = URL.parse(given);
+    if (url === null || !isSafe(url) || /[?#]/.test(given)) return undefined;
+    return url.username === '' && url.password === '' ? url : undefined;
+  },
+};
+
+export const providerName: SettingReader<string> = {
+  takes: `a text of at most ${PROVIDER_NAME_MAX_LENGTH} characters`,
+  read: (given) =>
+    Array.from(given).length <= PROVIDER_NAME_MAX_LENGTH && !hasUnprintable(given) ? given : undefined,
+};
+
+/** RFC 6749 section 3.3. */
+export const scopes: SettingReader<string> = {
+  takes: 'scopes separated by blanks, with openid among them',
+  read(given) {
+    const list = given.split(/ +/);
+    return list.every((scope) => /^[!#-[\]-~]+$/.test(scope)) && list.includes('openid')
+      ? list.join(' ')
+      : undefined;
+  },
+};
+
+export const claim: SettingReader<string> = {
+  takes: 'the name of a claim, of at most 256 visible ASCII characters',
+  read: (given) => (/^[!-~]{1,256}$/.test(given) ? given : undefined),
+};
+
+/** A duration in whole seconds. */
+export const signInTtl: SettingReader<number> = {
+  takes: `a duration from ${typedDuration(SIGN_IN_TTL_LEAST_SECONDS)} to ${typedDuration(SIGN_IN_TTL_CEILING_SECONDS)}, such as 12h`,
+  read(given) {
+    const seconds = parseDuration(given) ?? 0;
+    return seconds >= SIGN_IN_TTL_LEAST_SECONDS && seconds <= SIGN_IN_TTL_CEILING_SECONDS
+      ? seconds
+      : undefined;
   },
 };
 

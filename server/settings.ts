@@ -34,6 +34,7 @@ const AREAS = [
   'Certificates',
   'Tunnels',
   'Visitors',
+  'Sign-in',
   'Monitoring',
   'Several relays',
 ] as const;
@@ -361,6 +362,66 @@ export const SETTINGS = {
     'the folder downloads beside the program',
     'Folder with the programs that people can install from this relay: its page /install, and the pages of invitations, show how. Or off.',
   ),
+  /** where visitors of tunnels can sign in; `undefined` if nowhere */
+  oidc: together(['issuer', 'clientId'], {
+    issuer: optional(
+      'Sign-in',
+      'oidc-issuer',
+      readers.issuer,
+      'none',
+      'Address of your identity provider (OpenID Connect), exactly as it names itself. Owners of tunnels can then let in people who sign in there.',
+    ),
+    clientId: optional(
+      'Sign-in',
+      'oidc-client-id',
+      readers.clientText,
+      'none',
+      'Client ID of the relay at the identity provider. Register <public URL>/auth/callback there as the redirect URI.',
+    ),
+    clientSecret: optional(
+      'Sign-in',
+      'oidc-client-secret',
+      readers.clientText,
+      'none: a public client',
+      'Client secret of the relay at the identity provider.',
+    ),
+    clientSecretFile: optional(
+      'Sign-in',
+      'oidc-client-secret-file',
+      readers.file,
+      'none',
+      'File that contains the client secret, instead of the secret itself.',
+    ),
+    name: optional(
+      'Sign-in',
+      'oidc-name',
+      readers.providerName,
+      "the issuer's host",
+      'Name of the identity provider on the button "Sign in with …".',
+    ),
+    scopes: setting(
+      'Sign-in',
+      'oidc-scopes',
+      readers.scopes,
+      'openid email profile',
+      'What the relay asks the identity provider for. Some providers need the scope groups to name the groups of a person.',
+    ),
+    groupsClaim: setting(
+      'Sign-in',
+      'oidc-groups-claim',
+      readers.claim,
+      'groups',
+      "Claim of the ID token that lists the person's groups.",
+    ),
+    /** seconds */
+    ttl: setting(
+      'Sign-in',
+      'sign-in-ttl',
+      readers.signInTtl,
+      '12h',
+      'How long a person has access to a tunnel after signing in.',
+    ),
+  }),
   /** whether search engines may show tunnels */
   indexed: setting(
     'Visitors',

@@ -202,11 +202,11 @@ const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
  */
 export function readAccess(given: unknown): Access {
   if (given === undefined || given === null) return OPEN;
-  if (!isObject(given)) throw invalid('object', 'access must be an object');
+  if (!isObject(given)) throw invalidAccess('object', 'access must be an object');
   for (const name of Object.keys(given)) {
     // A mistyped field must not leave the tunnel open.
     if (!FIELDS.has(name))
-      throw invalid('unknown-field', `access has no field ${JSON.stringify(name)}`, { field: name });
+      throw invalidAccess('unknown-field', `access has no field ${JSON.stringify(name)}`, { field: name });
   }
   return {
     allow: readAllow(given['allow']),
@@ -220,7 +220,8 @@ export function readAccess(given: unknown): Access {
   };
 }
 
-function invalid(code: string, text: string, values: ErrorValues = {}): ApiError {
+/** The error for an invalid `access`. @param code of the reason */
+export function invalidAccess(code: string, text: string, values: ErrorValues = {}): ApiError {
   return new ApiError(withValues(API_ERRORS.invalidAccess, { reason: { code, text, values } }));
 }
 
@@ -228,7 +229,7 @@ function readAllow(given: unknown): string[] {
   const list = given ?? [];
   const isValid =
     Array.isArray(list) && list.length <= ALLOW_MAX && list.every((item) => NETWORK_RULE.accepts(item));
-  if (!isValid) throw invalid('allow', ALLOW_TEXT);
+  if (!isValid) throw invalidAccess('allow', ALLOW_TEXT);
   return list;
 }
 
@@ -236,7 +237,7 @@ function readBasic(given: unknown): BasicCredentials[] {
   const list = given ?? [];
   const isValid = Array.isArray(list) && list.length <= BASIC_USERS_MAX && list.every(isCredentials);
   if (!isValid || new Set(list.map(({ user }) => user)).size < list.length)
-    throw invalid('basic', BASIC_TEXT);
+    throw invalidAccess('basic', BASIC_TEXT);
   return list.map(({ user, password }) => ({ user, password }));
 }
 
@@ -244,7 +245,7 @@ function readTokens(given: unknown): AccessToken[] {
   const list = given ?? [];
   const isValid = Array.isArray(list) && list.length <= TOKENS_MAX && list.every(isToken);
   if (!isValid || new Set(list.map(({ name }) => name)).size < list.length)
-    throw invalid('tokens', TOKENS_TEXT);
+    throw invalidAccess('tokens', TOKENS_TEXT);
   return list.map(({ name, token }) => ({ name, token: token ?? undefined }));
 }
 
@@ -253,20 +254,20 @@ function readSignIn(given: unknown): string[] {
   const list = given ?? [];
   const isValid =
     Array.isArray(list) && list.length <= SIGN_IN_MAX && list.every((rule) => SIGN_IN_RULE.accepts(rule));
-  if (!isValid) throw invalid('sign-in', SIGN_IN_TEXT);
+  if (!isValid) throw invalidAccess('sign-in', SIGN_IN_TEXT);
   return [...new Set<string>(list)];
 }
 
 function readPassword(given: unknown): string | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given !== 'string' || !PASSWORD_RULE.accepts(given))
-    throw invalid('password', `password must be ${PASSWORD_RULE.accepted}`);
+    throw invalidAccess('password', `password must be ${PASSWORD_RULE.accepted}`);
   return given;
 }
 
 function readFlag(name: string, given: unknown): boolean {
   if (given !== undefined && given !== null && typeof given !== 'boolean')
-    throw invalid('flag', `${name} must be true or false`, { field: name });
+    throw invalidAccess('flag', `${name} must be true or false`, { field: name });
   return given ?? false;
 }
 

@@ -259,6 +259,21 @@ export const VISITOR_ERRORS = {
     title: 'Too many wrong passwords',
     text: 'Too many wrong passwords were entered. Try again in a minute.',
   },
+  'sign-in-refused': {
+    status: 403,
+    title: 'This account does not have access',
+    text: 'You have signed in, but the owner of this page has not given your account access.',
+  },
+  'sign-in-failed': {
+    status: 400,
+    title: 'The sign-in did not work',
+    text: 'It took too long, was completed before, or was begun in another browser. Sign in again.',
+  },
+  'sign-in-unavailable': {
+    status: 503,
+    title: 'Signing in is not possible right now',
+    text: 'The service that people sign in with does not respond. Try again in a moment.',
+  },
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',

@@ -99,6 +99,10 @@ export const ACCOUNT = object(
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
     }),
+    /** only if people can sign in at tunnels of this relay */
+    sign_in: optional(
+      object({ name: described(TEXT, 'name of the identity provider, for buttons') }, 'SignInOffer'),
+    ),
     agent_key: mayBeMissing(orNull(AGENT_BOUNDS, "null unless the key is an agent's"), null),
   },
   'Account',

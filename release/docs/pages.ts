@@ -205,6 +205,12 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     'The owner has limited access to certain networks (`--allow`). Ask the owner to add yours.',
   'access-attempts':
     'Wait for the time given in `Retry-After`. Each IP address can enter up to 10 wrong passwords and tokens per minute, and can have up to three open approval requests.',
+  'sign-in-refused':
+    'Sign in with another account, or ask the owner to add yours (`--sign-in`). The relay compares the e-mail address, unless the identity provider says that it is not verified, and the groups that it names.',
+  'sign-in-failed':
+    'Open the address of the tunnel again and sign in. A sign-in has to be completed within 10 minutes, in the browser in which it began, with cookies allowed. If it never works, the log of the relay says why (`sign-in failed`).',
+  'sign-in-unavailable':
+    "Try again in a moment. The identity provider does not respond to the relay; the relay's log says why (`identity provider missing`, `identity provider failing`).",
   'tunnel-unknown':
     'Check the address. If this is your tunnel, `culvert list` shows whether it still exists.',
   'visitor:method-not-allowed':

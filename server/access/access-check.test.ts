@@ -49,6 +49,7 @@ interface Asked {
 
 const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
 const lastingPasses = new Passes('lasting', () => ({ current: 'other key', others: [] }));
+const personPasses = new Passes('person', () => ({ current: 'third key', others: [] }));
 const links = new LinkTokens(() => ({ current: 'other key', others: [] }));
 const link = links.make('one', { id: LINK, note: 'Ann: review', end: END });
 const revokedLink = links.make('one', { id: LINK.replace('0', 'f'), note: '', end: END });
@@ -57,6 +58,7 @@ const REVOKED = new Set(['one link:7', 'one gone', `one link:${LINK.replace('0',
 const gate = new AccessCheck({
   passes,
   lastingPasses,
+  personPasses,
   links,
   cookieName: (form) => (form === 'host' ? '__Host-pass' : 'pass'),
   isGood: (tunnelId, visitor) => !REVOKED.has(`${tunnelId} ${visitor}`),

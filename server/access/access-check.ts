@@ -9,7 +9,16 @@ import { hostname } from '../../shared/networks.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { StoredToken } from '../store/records.ts';
 import type { AccessPolicy } from './access-policy.ts';
-import { type LinkTokens, type Passes, type PassScope, passScope, type SignedLink } from './passes.ts';
+import {
+  type LinkTokens,
+  type Pass,
+  type Passes,
+  type PassScope,
+  passScope,
+  personScope,
+  type SignedLink,
+} from './passes.ts';
+import { signedInOf } from './people.ts';
 
 /** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
@@ -65,9 +74,10 @@ export type Verdict =
   /** the visitor has access if the password is correct; the check needs time */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
   /**
-   * the visitor is asked for credentials; `knock` is the id of the visitor's approval request that is or was waiting
+   * the visitor is asked for credentials; `knock` is the id of the visitor's approval request that is or was waiting,
+   * `refused` the identity of one who has signed in, but whom the rules of `sign_in` do not let in
    */
-  | { readonly kind: 'ask'; readonly knock: string | undefined }
+  | { readonly kind: 'ask'; readonly knock: string | undefined; readonly refused?: string | undefined }
   /** the address is not allowed, regardless of credentials */
   | { readonly kind: 'address' };
 
@@ -75,6 +85,8 @@ interface AccessCheckOptions {
   readonly passes: Passes;
   /** of visitors who used a link or asked for approval; they are valid for longer */
   readonly lastingPasses: Passes;
+  /** of visitors who have signed in */
+  readonly personPasses: Passes;
   readonly links: LinkTokens;
   /** name of the access cookie, for the form of the address */
   readonly cookieName: (form: PassScope['form']) => string;
@@ -100,7 +112,7 @@ export class AccessCheck {
     const kept = { authorization: isAny || (credentials !== undefined && access.hasUser(credentials.user)) };
     // A browser adds cookies and passwords by itself, even to a WebSocket that a page of another origin opens.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
-    const { pass, knock } = counts ? this.#bearer(access, arrival) : {};
+    const { pass, knock, refused } = counts ? this.#bearer(access, arrival) : {};
     // Before links: another person's link must not replace the identity of a visitor who has access.
     if (pass !== undefined) return { kind: 'pass', ...pass, kept };
     const link = this.#link(access, arrival);
@@ -113,7 +125,7 @@ export class AccessCheck {
     const isFollowed = access.hasUsers || access.hasTokens;
     if (isFollowed && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
       return { kind: 'preflight', kept };
-    return { kind: 'ask', knock };
+    return { kind: 'ask', knock, refused };
   }
 
   /** Whether the visitor's pass is still valid, apart from its own end. */
@@ -134,25 +146,57 @@ export class AccessCheck {
   /** The visitor with a valid pass, or the approval request of a visitor who has no access yet. */
   #bearer(
     access: AccessPolicy,
-    { head, tunnelId, account, prefix, host, now }: Arrival,
+    arrival: Arrival,
   ): {
     readonly pass?: { readonly visitor: string; readonly until?: number };
     readonly knock?: string | undefined;
+    readonly refused?: string | undefined;
   } {
     const { passes, lastingPasses, cookieName, isGood } = this.#options;
+    const { head, tunnelId, account, prefix, host, now } = arrival;
     const scope = passScope(tunnelId, access.version, { prefix, host });
     let knock: string | undefined;
+    let refused: string | undefined;
     for (const value of cookieValues(head.fields, cookieName(scope.form))) {
       const found = passes.read(value, scope, now, account) ?? lastingPasses.read(value, scope, now, account);
-      if (found === undefined) continue;
+      if (found === undefined) {
+        const person = this.#person(access, arrival, value);
+        if (person === undefined) continue;
+        // Nothing that was opened with a pass outlives it.
+        if (isAdmitted(access, person.who)) return { pass: { visitor: person.who, until: person.end } };
+        refused ??= person.who;
+        continue;
+      }
       const { who: visitor, end } = found;
       // A password stays valid after its pass has ended; a link ends with its pass.
       if (isGood(tunnelId, visitor))
         return { pass: { visitor, ...(linkIdOf(visitor) !== undefined && { until: end }) } };
       knock ??= approvalIdOf(visitor);
     }
-    return { knock };
+    return { knock, refused };
   }
+
+  /** The pass of a visitor who has signed in, whatever the rules say by now. */
+  #person(
+    access: AccessPolicy,
+    { head, tunnelId, account, prefix, now }: Arrival,
+    value: string,
+  ): Pass | undefined {
+    if (access.signIn.isEmpty) return undefined;
+    const scope = personScope(tunnelId, { prefix, host: hostOf(head) });
+    return this.#options.personPasses.read(value, scope, now, account);
+  }
+}
+
+/** The name that a request was sent to, in lower case and without a port. */
+export function hostOf({ fields }: RequestHead): string {
+  return hostname(fieldValue(fields, 'host') ?? '');
+}
+
+/** Whether the rules of now let a visitor in who has signed in. */
+export function isAdmitted(access: AccessPolicy, visitor: string): boolean {
+  const person = signedInOf(visitor);
+  return person !== undefined && access.signIn.admits(person);
 }
 
 /*
@@ -300,6 +344,8 @@ export function approvalIdOf(visitor: string): string | undefined {
 
 /** @returns the identity as shown to the local service (protocol.md section 11.1) */
 export function shownVisitor(visitor: string): string {
+  const person = signedInOf(visitor);
+  if (person !== undefined) return `user:${person.name}`;
   const [, , note] = LINK.exec(visitor) ?? [];
   if (note === undefined) return KNOCK.test(visitor) ? 'knock' : visitor;
   return note === '' ? 'link' : `link:${note}`;

@@ -7,6 +7,7 @@ import { generateKey, hashKey } from '../accounts/api-keys.ts';
 import type { NewAccess } from '../store/queries/tunnel-changes.ts';
 import type { RevokedLink, StoredAccess, StoredToken } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
+import { SignInRules } from './people.ts';
 
 /**
  * Largest IPv4 network, in bits, that counts as access control for an agent's tunnel. Private networks can be
@@ -112,6 +113,8 @@ function networksOf(allow: readonly string[]): BlockList {
 
 export class AccessPolicy {
   readonly stored: StoredAccess;
+  /** about people who sign in */
+  readonly signIn: SignInRules;
   readonly #networks: BlockList | undefined;
   readonly #users: ReadonlyMap<string, string>;
   /** with their SHA-256 */
@@ -119,6 +122,7 @@ export class AccessPolicy {
 
   constructor(stored: StoredAccess) {
     this.stored = stored;
+    this.signIn = new SignInRules(stored.sign_in);
     this.#tokens = stored.tokens.map((token) => [token, Buffer.from(token.hash, 'hex')]);
     this.#users = new Map(stored.basic.map(({ user, hash }) => [user, hash]));
     if (stored.allow.length > 0) this.#networks = networksOf(stored.allow);
@@ -146,6 +150,12 @@ export class AccessPolicy {
   get #asksPeople(): boolean {
     const { password, links, knock, sign_in, oauth } = this.stored;
     return password !== null || links || knock || oauth || sign_in.length > 0;
+  }
+
+  /** Whether people have no other way than to sign in; programs may have tokens. */
+  get isForPeopleWhoSignIn(): boolean {
+    const { password, links, knock } = this.stored;
+    return !this.signIn.isEmpty && !this.hasUsers && password === null && !links && !knock;
   }
 
   get hasTokens(): boolean {

@@ -21,6 +21,7 @@ const LINK_ID = '0123456789abcdef';
 
 const passes = new Passes('visit', () => ({ current: 'key', others: ['older key'] }));
 const lastingPasses = new Passes('lasting', () => ({ current: 'lasting key', others: [] }));
+const personPasses = new Passes('person', () => ({ current: 'third key', others: [] }));
 const links = new LinkTokens(() => ({ current: 'lasting key', others: [] }));
 /** of another tunnel's owner, or of a relay with other secrets */
 const foreign = new Passes('visit', () => ({ current: 'foreign key', others: [] }));
@@ -28,6 +29,7 @@ const foreignLinks = new LinkTokens(() => ({ current: 'foreign key', others: [] 
 const gate = new AccessCheck({
   passes,
   lastingPasses,
+  personPasses,
   links,
   cookieName: (form) => (form === 'host' ? HOST : PATH),
   isGood: () => true,

@@ -21,7 +21,7 @@ export interface PassScope {
   /** of the tunnel's `access` */
   readonly version: string;
   readonly form: 'host' | 'path';
-  /** the host of a wildcard tunnel, in lower case; `undefined` for other tunnels */
+  /** the host, in lower case, if it is for that one only */
   readonly host?: string | undefined;
 }
 
@@ -57,13 +57,19 @@ interface Known extends Pass {
   readonly scope: PassScope;
 }
 
-const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
+/** The scope of a person's pass: the rules about people are asked at each request, so it outlives the `access`. */
+export function personScope(tunnelId: string, { prefix, host }: PassPlace): PassScope {
+  return { tunnelId, version: '', form: prefix === '' ? 'host' : 'path', host };
+}
+
+/** An identity has at most 1,600 bytes: a person with 32 groups, and an id in another alphabet. */
+const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,2200})\.([\w-]{43})$/;
 
 /**
- * Which keys sign a pass: those of a regular visit, or those of links and approval requests, which are valid for
- * longer.
+ * Which keys sign a pass: those of a regular visit, those of links and approval requests, which are valid for longer, or
+ * those of people who have signed in.
  */
-type PassKind = 'visit' | 'lasting';
+type PassKind = 'visit' | 'lasting' | 'person';
 
 export class Passes {
   readonly #kind: PassKind;

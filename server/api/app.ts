@@ -14,6 +14,7 @@ import type { ApiState } from './guards.ts';
 import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
+import { addSignIn } from './sign-in-routes.ts';
 import { addPages, inviteRoutes, teamRoutes } from './team-routes.ts';
 import { tunnelRoutes, visitorRoutes } from './tunnel-routes.ts';
 
@@ -26,6 +27,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   const app = new Koa<ApiState>();
   const router = routerOf(apiRoutes(deps), deps);
   addPages(router, deps);
+  addSignIn(router, deps.signIn, deps.contact);
   if (deps.downloads !== undefined) addDownloads(router, deps.downloads, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));

@@ -1,12 +1,13 @@
 /** Guards of routes: each passes a request on or throws the ApiError that refuses it. */
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import bodyParser from 'koa-bodyparser';
-import type { Access } from '../../shared/access.ts';
+import { type Access, invalidAccess } from '../../shared/access.ts';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
+import type { SignIn } from '../access/sign-in.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
 import { ACCOUNT_SCOPES, isAgentName, mustReach, namePrefix, outOfScope } from '../accounts/api-keys.ts';
 import { ACCESS_POLL_MS, type Authenticator } from '../accounts/authenticator.ts';
@@ -144,6 +145,22 @@ export function requireAccess(read: (ctx: ApiContext) => Access): ApiMiddleware 
   return async function requireAgentsAccess(ctx, next) {
     if (ctx.state.caller.scope.kind === 'agent' && !isGuarded(read(ctx)))
       throw new ApiError(API_ERRORS.agentAccess);
+    await next();
+  };
+}
+
+/**
+ * 400 for a tunnel that people are to sign in to, at a relay without an identity provider.
+ *
+ * @param read gets the `access` from the request
+ */
+export function requireProvider(
+  signIn: Pick<SignIn, 'offered'>,
+  read: (ctx: ApiContext) => Access,
+): ApiMiddleware {
+  return async function requireSignIn(ctx, next) {
+    if (signIn.offered === undefined && read(ctx).sign_in.length > 0)
+      throw invalidAccess('no-provider', 'sign_in needs an identity provider, and this relay has none');
     await next();
   };
 }

@@ -22,7 +22,7 @@ const SERVED = statusOf('served', 'Served');
 
 /** @param document the OpenAPI document */
 export function relayRoutes(
-  { store, ttl, clock, isDraining, isNamed }: ApiDeps,
+  { store, ttl, clock, isDraining, isNamed, signIn }: ApiDeps,
   document: () => JsonObject,
 ): Route[] {
   async function readiness(): Promise<void> {
@@ -47,7 +47,7 @@ export function relayRoutes(
       summary: "Get the key's account and its limits",
       caller: 'anyKey',
       results: { 200: ['The account.', ACCOUNT.schema] },
-      handle: (ctx) => viewAccount(ctx.state.account, ctx.state.caller.scope, ttl),
+      handle: (ctx) => viewAccount(ctx.state.account, ctx.state.caller.scope, ttl, signIn.offered),
     },
     {
       method: 'get',
@@ -183,8 +183,16 @@ function notReady(): ApiError {
   return new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
 }
 
-/** @param ttl what the relay allows everybody */
-function viewAccount({ id, name, plan, subdomain }: AccountRecord, scope: KeyScope, ttl: TtlLimits): Account {
+/**
+ * @param ttl what the relay allows everybody
+ * @param provider name of the identity provider, if there is one
+ */
+function viewAccount(
+  { id, name, plan, subdomain }: AccountRecord,
+  scope: KeyScope,
+  ttl: TtlLimits,
+  provider: string | undefined,
+): Account {
   const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl, scope);
   const { maxTunnels, maxConnections, maxDomains } = PLAN_RULES[plan];
   return {
@@ -201,6 +209,7 @@ function viewAccount({ id, name, plan, subdomain }: AccountRecord, scope: KeySco
       max_connections: maxConnections,
       max_domains: maxDomains,
     },
+    ...(provider !== undefined && { sign_in: { name: provider } }),
     agent_key: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,
   };
 }

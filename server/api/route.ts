@@ -4,6 +4,7 @@ import type { API_ERRORS } from '../../shared/errors.ts';
 import { type JsonObject, objectSchema, onlyValue } from '../../shared/fields.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
+import type { SignIn } from '../access/sign-in.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Invitations } from '../accounts/team.ts';
 import type { OwnNames } from '../administration/given.ts';
@@ -108,6 +109,7 @@ export interface ApiDeps {
   readonly writes: Turnstile;
   /** hashes passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
+  readonly signIn: SignIn;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;

@@ -38,6 +38,7 @@ import {
   lookAgainAfter,
   readCreate,
   requireAccess,
+  requireProvider,
   TUNNEL_SCOPES,
 } from './guards.ts';
 import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
@@ -84,7 +85,8 @@ function accessOf(ctx: ApiContext): Access {
 const CLOSED = statusOf('closed', 'Closed');
 
 export function tunnelRoutes(deps: ApiDeps): Route[] {
-  const { authenticator, tunnels, clients, creates, turns, writes, hashes, ttl, addresses, clock } = deps;
+  const { authenticator, tunnels, clients, creates, turns, writes, hashes, signIn, ttl, addresses, clock } =
+    deps;
   const tunnelKey = authenticate(authenticator, TUNNEL_SCOPES);
 
   /** Hashes passwords; the key is checked again afterwards. */
@@ -174,6 +176,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         allowName(),
         boundAgent(),
         requireAccess((ctx) => ctx.state.wanted.access),
+        requireProvider(signIn, (ctx) => ctx.state.wanted.access),
         limitTunnels(tunnels),
         limitRate(creates),
         hash((ctx) => ctx.state.wanted.access),
@@ -250,7 +253,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },
       errors: ['invalidAccess', 'agentAccess', 'rateLimited'],
-      guards: [requireAccess(accessOf), hash(accessOf)],
+      guards: [requireAccess(accessOf), requireProvider(signIn, accessOf), hash(accessOf)],
       async handle(ctx) {
         const { account, access, caller } = ctx.state;
         const tunnel = await writes.run(account.id, () =>

@@ -4,6 +4,7 @@ import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
+import { ARRIVAL_PARAMETER } from '../access/sign-in.ts';
 import type { ByteStream, Dial, StreamHandler } from '../tunnels/stream.ts';
 import { onThisHost, type OwnResponse, reply, type Visit, withoutParameter } from './builtin-responses.ts';
 import { challengeBelow, isBarePrefix } from './path-form.ts';
@@ -15,6 +16,11 @@ const FORM_PARAMETER = 'culvert_gate';
 const KNOCK_PARAMETER = 'culvert_gate=knock';
 /** The same for the address that responds once the owner has answered. */
 const WAIT_PARAMETER = 'culvert_gate=wait';
+/** The same for the address that begins a sign-in, and for the one that begins it as somebody else. */
+const SIGN_IN_PARAMETER = 'culvert_gate=sign_in';
+const OTHER_PARAMETER = 'culvert_gate=sign_in_other';
+/** Ends a visitor's pass, at the start page of a tunnel. */
+const SIGN_OUT_TARGET = '/?culvert_sign_out';
 /** Name of the password field. */
 export const PASSWORD_FIELD = 'culvert_password';
 
@@ -27,6 +33,8 @@ export interface AccessPageContext {
   readonly access: AccessPolicy;
   /** address of a link for complaints */
   readonly contact: string | undefined;
+  /** name of the identity provider on the button; `undefined` at a relay without one */
+  readonly provider: string | undefined;
   /** Whether a password was wrong just now. */
   readonly wasWrong?: boolean;
   /** Whether the visitor followed a link that gives no access, or no longer does. */
@@ -41,7 +49,7 @@ const ENDED_LINK = {
 /** The response to a visitor without access. */
 export function accessPage(
   code: 'access-required' | 'access-address' | 'access-attempts',
-  { head, visit, access, contact, wasWrong = false, linkEnded = false }: AccessPageContext,
+  { head, visit, access, contact, provider, wasWrong = false, linkEnded = false }: AccessPageContext,
 ): OwnResponse {
   const { status } = VISITOR_ERRORS[code];
   const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
@@ -49,7 +57,7 @@ export function accessPage(
   const body = html
     ? page(
         title,
-        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded })}`,
+        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded, provider })}`,
         undefined,
         contact,
       )
@@ -114,21 +122,26 @@ export function notFoundResponse(head: RequestHead): OwnResponse {
   });
 }
 
-/** Offers what the visitor can do to get access. */
+/** Offers what the visitor can do to get access: the easiest first, the others out of the way. */
 function ways(
   { prefix, target }: Visit,
   access: AccessPolicy,
-  { wasWrong, linkEnded }: Required<Pick<AccessPageContext, 'wasWrong' | 'linkEnded'>>,
+  { wasWrong, linkEnded, provider }: Required<Pick<AccessPageContext, 'wasWrong' | 'linkEnded' | 'provider'>>,
 ): string {
   const { password, links, knock } = access.stored;
   const parts: string[] = [];
+  if (provider !== undefined && !access.signIn.isEmpty) {
+    const address = escapeHtml(withParameter(prefix + target, SIGN_IN_PARAMETER));
+    parts.push(`<p><a class="go" href="${address}">Sign in with ${escapeHtml(provider)}</a></p>`);
+  }
   if (password !== null) {
     // The response to the form itself contains the form again.
     const action = withParameter(prefix + target, FORM_PARAMETER);
     const complaint = wasWrong ? '<p role="alert"><strong>Wrong password. Try again.</strong></p>\n' : '';
+    const focus = parts.length === 0 || wasWrong ? ' autofocus' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
 <p><label for="word">Password</label>
-<input id="word" name="${PASSWORD_FIELD}" type="password" maxlength="512" required autofocus autocomplete="current-password"></p>
+<input id="word" name="${PASSWORD_FIELD}" type="password" maxlength="512" required${focus} autocomplete="current-password"></p>
 <p><button class="go">Continue</button></p>
 </form>`);
   }
@@ -136,7 +149,10 @@ function ways(
   if (knock) parts.push(approvalForm({ prefix, target }, 'Ask for access'));
   if (access.hasUsers)
     parts.push('<p>If you have a user name and a password, reload the page to enter them.</p>');
-  return parts.join('\n');
+  const [first = '', ...others] = parts;
+  if (others.length === 0) return first;
+  const open = wasWrong && !first.includes(PASSWORD_FIELD) ? ' open' : '';
+  return `${first}\n<details${open}><summary>Other ways</summary>\n${others.join('\n')}\n</details>`;
 }
 
 /** The button that asks for approval. */
@@ -150,8 +166,16 @@ export function approvalForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'
 
 /** Whether {@link accessStep} is needed: most addresses have nothing to do with the access page. */
 export function mayBeAccessPage(target: string): boolean {
-  return target.includes(FORM_PARAMETER);
+  return target.includes(FORM_PARAMETER) || target.includes(ARRIVAL_PARAMETER) || target === SIGN_OUT_TARGET;
 }
+
+/** @returns what a person who has signed in comes back with; `undefined` for any other address */
+export function arrivalOf(target: string): string | undefined {
+  return ARRIVAL.exec(target)?.[1];
+}
+
+/** {@link ARRIVAL_PARAMETER}, at the end. */
+const ARRIVAL = /[?&]culvert_sign_in=([\w-]*)$/;
 
 /** What a request wants from the access page, judging by its address. */
 export function accessStep(
@@ -160,6 +184,10 @@ export function accessStep(
 ): AccessStep | undefined {
   if (!mayBeAccessPage(target)) return undefined;
   const isRead = method === 'GET' || method === 'HEAD';
+  if (target === SIGN_OUT_TARGET) return isRead ? 'sign-out' : undefined;
+  if (arrivalOf(target) !== undefined) return method === 'GET' ? 'arrive' : isRead ? 'leave' : undefined;
+  if (has(target, SIGN_IN_PARAMETER)) return isRead ? 'sign-in' : undefined;
+  if (has(target, OTHER_PARAMETER)) return isRead ? 'sign-in-other' : undefined;
   if (has(target, WAIT_PARAMETER)) return isRead ? 'wait' : undefined;
   if (has(target, KNOCK_PARAMETER)) return method === 'POST' ? 'knock' : isRead ? 'leave' : undefined;
   if (has(target, FORM_PARAMETER)) return method === 'POST' ? 'password' : undefined;
@@ -168,9 +196,11 @@ export function accessStep(
 
 /**
  * `password`: the form was submitted. `knock`: the visitor asks for approval. `wait`: the visitor waits for the
- * answer. `leave`: an address without a page of its own was opened.
+ * answer. `leave`: an address without a page of its own was opened. `sign-in`, `sign-in-other`: a sign-in begins, in the
+ * second case as somebody else. `arrive`: the visitor comes back from it. `sign-out`: the visitor's pass ends.
  */
-export type AccessStep = 'password' | 'knock' | 'wait' | 'leave';
+export type AccessStep =
+  'password' | 'knock' | 'wait' | 'leave' | 'sign-in' | 'sign-in-other' | 'arrive' | 'sign-out';
 
 /** The address that a visitor waits at for the owner's answer. */
 export function waitAddress({ prefix, target }: Visit): string {
@@ -205,8 +235,22 @@ function withParameter(address: string, parameter: string): string {
 
 /** Removes the parameter: the response to one of the access page's addresses offers the others. */
 function withoutForm(path: string): string {
-  const parameter = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER].find((each) => has(path, each));
+  const arrival = arrivalOf(path);
+  const parameter =
+    arrival === undefined ? PARAMETERS.find((each) => has(path, each)) : `${ARRIVAL_PARAMETER}=${arrival}`;
   return parameter === undefined ? path : withoutParameter(path, parameter);
+}
+
+const PARAMETERS = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER, SIGN_IN_PARAMETER, OTHER_PARAMETER];
+
+/** What was originally requested, below the prefix. */
+export function plainTarget({ target }: Pick<Visit, 'target'>): string {
+  return withoutForm(target);
+}
+
+/** The address that begins a sign-in as somebody else. */
+export function otherAddress({ prefix, target }: Visit): string {
+  return onThisHost(withParameter(prefix + target, OTHER_PARAMETER));
 }
 
 /* The upstream of a submitted form: the relay reads its body, and responds to it. */

@@ -1,8 +1,10 @@
 /** The request head as the local service receives it (RFC 9110 section 7.6; protocol.md section 4.2). */
+import { randomBytes } from 'node:crypto';
 import type { BlockList } from 'node:net';
 import { cookieName, type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { fieldsStart, HeadWriter, type RequestHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection, provenance, VISITOR_FIELD } from '../../shared/http1/hop-by-hop.ts';
+import { ARRIVAL_SECONDS, SIGN_IN_SECONDS } from '../access/sign-in.ts';
 
 /**
  * Maximum size of a request's headers, including the request line (protocol.md section 4.5: 431 above).
@@ -151,10 +153,25 @@ export const NOTICE_COOKIE = 'culvert-notice';
 /** The access cookie; named like those of the notice. */
 const HOST_PASS_COOKIE = '__Host-culvert-pass';
 const PASS_COOKIE = 'culvert-pass';
+/** The cookie of a browser that signs in, at a tunnel; named like those of the notice. */
+const HOST_SIGN_IN_COOKIE = '__Host-culvert-sign-in';
+const SIGN_IN_COOKIE = 'culvert-sign-in';
+/** The same at the relay's own host. */
+const HOST_RELAY_SIGN_IN_COOKIE = '__Host-culvert-relay-sign-in';
+const RELAY_SIGN_IN_COOKIE = 'culvert-relay-sign-in';
 /** A part of all of their names. */
 const MARK = 'culvert-';
 
-const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOST_PASS_COOKIE, PASS_COOKIE]);
+const OWN: ReadonlySet<string> = new Set([
+  HOST_NOTICE_COOKIE,
+  NOTICE_COOKIE,
+  HOST_PASS_COOKIE,
+  PASS_COOKIE,
+  HOST_SIGN_IN_COOKIE,
+  SIGN_IN_COOKIE,
+  HOST_RELAY_SIGN_IN_COOKIE,
+  RELAY_SIGN_IN_COOKIE,
+]);
 
 /**
  * The value of a `Cookie` field without the relay's own cookies; all others stay unchanged.
@@ -187,6 +204,46 @@ export function passCookie({
 }): string {
   const name = passCookieName(prefix === '' ? 'host' : 'path', secure);
   return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+}
+
+/** @returns a `Set-Cookie` that ends an access cookie */
+export function endedPassCookie(prefix: string, secure: boolean): string {
+  return passCookie({ value: '', prefix, secure, seconds: 0 });
+}
+
+/** A browser that signs in, as one of its cookies identifies it. */
+export interface SigningBrowser {
+  /** values that the request has */
+  readonly values: readonly string[];
+  /** one of them, or a new one */
+  readonly value: string;
+  /** a `Set-Cookie` that keeps it */
+  readonly cookie: string;
+}
+
+const BROWSER = /^[\w-]{22}$/;
+
+/**
+ * Identifies the browser that a sign-in begins in. It keeps its value: several tabs may sign in at the same time.
+ *
+ * @param cookies of the request, by name
+ * @param at a tunnel with its prefix, `/t/{slug}` in the path form, else empty; or the relay's own host
+ */
+export function signingBrowser(
+  cookies: (name: string) => string[],
+  at: { readonly prefix: string } | 'relay',
+  secure: boolean,
+): SigningBrowser {
+  const isRelay = at === 'relay';
+  const prefix = isRelay ? '' : at.prefix;
+  const [host, plain] = isRelay
+    ? [HOST_RELAY_SIGN_IN_COOKIE, RELAY_SIGN_IN_COOKIE]
+    : [HOST_SIGN_IN_COOKIE, SIGN_IN_COOKIE];
+  const name = secure && prefix === '' ? host : plain;
+  const values = cookies(name).filter((value) => BROWSER.test(value));
+  const value = values[0] ?? randomBytes(16).toString('base64url');
+  const cookie = `${name}=${value}; Path=${prefix || '/'}; Max-Age=${SIGN_IN_SECONDS + ARRIVAL_SECONDS}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  return { values, value, cookie };
 }
 
 /**

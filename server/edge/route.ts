@@ -56,8 +56,8 @@ interface RouteContext {
 const NO_HOST: HostTarget = { kind: 'other', name: '' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/is;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
-/** Targets that people open in browsers: the start page and invitations. */
-const PAGE = /^\/(?:$|\?|invite\/)/;
+/** Targets that people open in browsers: the start page, invitations, and the steps of a sign-in. */
+const PAGE = /^\/(?:$|\?|invite\/|auth\/)/;
 
 export function route(head: RequestHead, context: RouteContext): Route {
   const { hosts, coordination } = context;

@@ -8,6 +8,7 @@ import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { noSignIn } from '../testing/fake-provider.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { BusyError } from '../turnstile.ts';
 import {
@@ -57,12 +58,22 @@ describe('VisitorAccess', () => {
     };
     const passes = new Passes('visit', () => ({ current: 'key', others: [] }));
     const lastingPasses = new Passes('lasting', () => ({ current: 'key', others: [] }));
+    const personPasses = new Passes('person', () => ({ current: 'key', others: [] }));
     links = new LinkTokens(() => ({ current: 'secret', others: [] }));
     const rate = (perMinute: number): RateLimiter => new RateLimiter(clock, { perMinute, burst: perMinute });
     visitorAccess = new VisitorAccess({
-      gate: new AccessCheck({ passes, lastingPasses, links, cookieName: () => 'pass', isGood: () => true }),
+      gate: new AccessCheck({
+        passes,
+        lastingPasses,
+        personPasses,
+        links,
+        cookieName: () => 'pass',
+        isGood: () => true,
+      }),
       passes,
       lastingPasses,
+      personPasses,
+      signIn: noSignIn(clock),
       hashes: {
         // The password itself is used instead of a hash.
         matches: async (password, hash) => {

@@ -2,18 +2,22 @@
  * Applies a tunnel's access policy to its visitors (docs/decisions/0017-gate.md). The access check decides; this turns
  * the verdict into a response or lets the request pass.
  */
-import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
+import { cookieValues, fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import {
   type AccessCheck,
   type Credentials,
+  hostOf,
+  isAdmitted,
   isSentFromHere,
   type Kept,
   PassedPasswords,
 } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import { PASS_SECONDS, type Passes, passScope } from '../access/passes.ts';
+import { PASS_SECONDS, type Passes, passScope, personScope } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
+import { signedInOf } from '../access/people.ts';
+import type { Place, SignIn } from '../access/sign-in.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
@@ -21,16 +25,20 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   accessPage,
   type AccessPageContext,
+  type AccessStep,
   accessStep,
+  arrivalOf,
   notFoundResponse,
   PASSWORD_FIELD,
+  plainTarget,
   redirect,
   startsAuthorization,
 } from './access-pages.ts';
 import { BusyError } from '../turnstile.ts';
 import type { Approvals } from './approvals.ts';
-import type { OwnResponse, Visit } from './builtin-responses.ts';
-import { passCookie } from './request-head.ts';
+import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
+import { endedPassCookie, passCookie, signingBrowser } from './request-head.ts';
+import { refusedResponse, signedOutResponse, signInErrorResponse } from './sign-in-pages.ts';
 
 /**
  * Maximum number of wrong passwords and tokens that an IP address may send to a tunnel per minute, and in one
@@ -104,6 +112,9 @@ interface VisitorAccessOptions {
   readonly passes: Passes;
   /** of visitors who used a link */
   readonly lastingPasses: Passes;
+  /** of visitors who have signed in */
+  readonly personPasses: Passes;
+  readonly signIn: SignIn;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Approvals, 'respond'>;
   /** wrong passwords, by tunnel and network */
@@ -144,10 +155,17 @@ export class VisitorAccess {
     const { access, account, createdAt, id: tunnelId } = visit.tunnel;
     const { address, network, trusted } = from;
     const { link, prefix, host, upgrade, hasBody } = visit;
-    const step = accessStep(head, visit);
+    const step = this.#stepOf(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
     // A waiting visitor continues if the tunnel has no access policy by now.
     if (access === undefined) return leadsOn && step !== 'password' ? redirect(visit, undefined) : undefined;
+    if (step !== undefined && SIGN_IN_STEPS.has(step) && access.allows(address)) {
+      const contact = this.#options.contact;
+      if (step === 'sign-out')
+        return signedOutResponse({ head, visit, contact }, endedPassCookie(prefix, this.#options.secure));
+      if (step === 'sign-in-other') return this.#beginSignIn(head, visit, true);
+      if (step === 'arrive') return this.#arrive(head, visit);
+    }
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
     const tunnel = { tunnelId, createdAt, account: account.id };
@@ -158,6 +176,9 @@ export class VisitorAccess {
       return isSentFromHere(head)
         ? { form: { ...visit, access } }
         : this.#refuse('access-required', head, visit, access);
+    const isLet = verdict.kind === 'pass' || verdict.kind === 'link';
+    if (step === 'sign-in' && verdict.kind !== 'address' && !isLet)
+      return this.#beginSignIn(head, visit, false);
     switch (verdict.kind) {
       case 'link': {
         const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
@@ -177,7 +198,8 @@ export class VisitorAccess {
       case 'address':
         return this.#refuse('access-address', head, visit, access);
       case 'ask': {
-        const { knock } = verdict;
+        const { knock, refused } = verdict;
+        if (access.isForPeopleWhoSignIn) return this.#askToSignIn(head, visit, access, refused);
         const told = access.takesApprovalRequests
           ? this.#options.knocking.respond({ head, visit, access, address, knock, step })
           : undefined;
@@ -231,10 +253,69 @@ export class VisitorAccess {
     if (!access.allows(address)) return 'barred';
     if (!access.asks) return 'allowed';
     if (entrant?.token !== undefined) return access.hasToken(entrant.token) ? 'allowed' : 'revoked';
+    const { gate, now } = this.#options;
+    if (entrant?.visitor !== undefined && signedInOf(entrant.visitor) !== undefined) {
+      if (!isAdmitted(access, entrant.visitor)) return 'barred';
+      return (entrant.until ?? Infinity) <= now() ? 'revoked' : 'allowed';
+    }
     if (entrant?.version !== access.version) return 'barred';
     const { visitor, until = Infinity } = entrant;
-    const { gate, now } = this.#options;
     return until <= now() || (visitor !== undefined && !gate.isGood(id, visitor)) ? 'revoked' : 'allowed';
+  }
+
+  /** What a request wants from the access page. Addresses about signing in are the service's where nobody can. */
+  #stepOf(head: RequestHead, visit: Arriving): AccessStep | undefined {
+    const step = accessStep(head, visit);
+    const isOffered = visit.tunnel.access?.signIn.isEmpty === false;
+    if (step === undefined || isOffered || !SIGN_IN_STEPS.has(step)) return step;
+    if (step === 'sign-out') return undefined;
+    // The owner may have changed the rules during a sign-in.
+    return step !== 'arrive' || this.#options.signIn.isArrival(arrivalOf(visit.target) ?? '')
+      ? 'leave'
+      : undefined;
+  }
+
+  /** A person without access, at a tunnel that people can only sign in to. */
+  #askToSignIn(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    refused: string | undefined,
+  ): OwnResponse {
+    const { contact } = this.#options;
+    if (refused !== undefined) return refusedResponse({ head, visit, contact }, refused, false);
+    const isPerson = !visit.upgrade && prefersHtml(fieldValue(head.fields, 'accept'));
+    return isPerson
+      ? this.#beginSignIn(head, visit, false)
+      : this.#refuse('access-required', head, visit, access);
+  }
+
+  /** @param isOther whether the person wants to be somebody else than the provider thinks */
+  #beginSignIn(head: RequestHead, visit: Arriving, isOther: boolean): OwnResponse {
+    const { signIn, secure, contact } = this.#options;
+    if (!signIn.isReady) return signInErrorResponse({ head, visit, contact }, 'sign-in-unavailable');
+    const { value, cookie } = signingBrowser((name) => cookieValues(head.fields, name), visit, secure);
+    const location = signIn.begin(placeOf(head, visit), value, isOther);
+    const fields = `Location: ${location}\r\nSet-Cookie: ${cookie}\r\nReferrer-Policy: no-referrer\r\n`;
+    return reply({ status: 302, fields: `${fields}Vary: Accept\r\n` });
+  }
+
+  /** A person comes back from the sign-in. */
+  async #arrive(head: RequestHead, visit: Arriving): Promise<OwnResponse> {
+    const { signIn, secure, contact, personPasses, now } = this.#options;
+    const { tunnel, prefix, target } = visit;
+    const { values } = signingBrowser((name) => cookieValues(head.fields, name), visit, secure);
+    const visitor = await signIn.arrive(arrivalOf(target) ?? '', placeOf(head, visit), values);
+    const context = { head, visit, contact };
+    if (visitor === undefined) return signInErrorResponse(context, 'sign-in-failed');
+    // The rules may have changed in the meantime.
+    const { access } = tunnel;
+    if (access === undefined) return redirect(visit, undefined);
+    if (!isAdmitted(access, visitor)) return refusedResponse(context, visitor, !access.isForPeopleWhoSignIn);
+    const { seconds } = signIn;
+    const scope = personScope(tunnel.id, { prefix, host: hostOf(head) });
+    const value = personPasses.make(scope, visitor, Math.floor(now() / 1000) + seconds);
+    return redirect(visit, passCookie({ value, prefix, secure, seconds }));
   }
 
   /** @param token `undefined` for a wrong one */
@@ -359,8 +440,18 @@ export class VisitorAccess {
   ): OwnResponse {
     if (code === 'access-required' && access.isForPrograms && startsAuthorization(head.method, visit.target))
       return notFoundResponse(head);
-    return accessPage(code, { head, visit, access, contact: this.#options.contact, ...what });
+    const { contact, signIn } = this.#options;
+    return accessPage(code, { head, visit, access, contact, provider: signIn.offered, ...what });
   }
+}
+
+/** Steps of a sign-in, and what follows it. */
+const SIGN_IN_STEPS: ReadonlySet<AccessStep> = new Set(['sign-in', 'sign-in-other', 'arrive', 'sign-out']);
+
+/** Where a person comes back to who signs in from a page. In the path form, it is the relay's own host. */
+function placeOf(head: RequestHead, { tunnel, prefix, target }: Visit): Place {
+  const host = prefix === '' ? hostOf(head) : null;
+  return { tunnelId: tunnel.id, host, prefix, target: plainTarget({ target }) };
 }
 
 /** The key of an address's wrong passwords at a tunnel. */

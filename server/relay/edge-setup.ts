@@ -6,8 +6,19 @@ import { LINK_MAX_TTL_SECONDS } from '../../shared/links.ts';
 import { uriHost } from '../../shared/networks.ts';
 import { AccessCheck, approvalIdOf, linkIdOf } from '../access/access-check.ts';
 import type { ApprovalWaits } from '../access/approval-requests.ts';
+import type { IdentityProvider } from '../access/identity-provider.ts';
 import { KeyRing, LinkTokens, PASS_SECONDS, Passes } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
+import { Seals } from '../access/seals.ts';
+import {
+  ADDRESS_EXCHANGES_MAX,
+  ARRIVAL_RATE,
+  EXCHANGES_MAX,
+  EXCHANGES_WAITING_MAX,
+  SIGN_IN_SECONDS,
+  SignIn,
+  STATE_RATE,
+} from '../access/sign-in.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { Invitations } from '../accounts/team.ts';
 import {
@@ -49,10 +60,11 @@ import {
 } from '../edge/visitor-access.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Operator, Unexpected } from '../observe/logger.ts';
-import { RateLimiter } from '../rate-limiter.ts';
+import { type Rate, RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
+import { isTunnelAt } from '../tunnels/live-tunnel.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { Turnstile } from '../turnstile.ts';
 import type { Domains, Tunnels } from './tunnels-setup.ts';
@@ -64,6 +76,8 @@ interface EdgeSetupOptions {
   readonly domains: Domains;
   readonly authenticator: Authenticator;
   readonly hashes: PasswordHashes;
+  /** where people sign in; `undefined` without one */
+  readonly provider: IdentityProvider | undefined;
   readonly upgrades: Upgrades;
   readonly peering: Peering;
   readonly unexpected: Unexpected;
@@ -104,7 +118,7 @@ export async function setUpEdge(
   { log, accessLog }: Operator,
   open: (server: Server) => Promise<void>,
 ): Promise<EdgeSetup> {
-  const { store, tunnels, domains, authenticator, hashes } = dependencies;
+  const { store, tunnels, domains, authenticator, hashes, provider } = dependencies;
   const { upgrades, peering, unexpected, guide, ownPair, isNamed } = dependencies;
   const { registry, service, hub, waits } = tunnels;
   const knocks = new TunnelApprovals({ tunnels: service, store, clock, log });
@@ -119,6 +133,28 @@ export async function setUpEdge(
     waits,
     secure,
     contact: config.abuseContact,
+    signIn: (seals) =>
+      new SignIn({
+        provider,
+        name: config.oidc?.name ?? config.oidc?.issuer.host ?? '',
+        groupsClaim: config.oidc?.groupsClaim ?? '',
+        seconds: config.oidc?.ttl ?? 0,
+        seals,
+        publicUrl: () => publicUrl,
+        async findTunnel(id) {
+          await service.coordination.followTunnel(id);
+          const tunnel = registry.byId(id);
+          return tunnel && { access: tunnel.access, isAt: (place) => isTunnelAt(tunnel, place, addresses) };
+        },
+        states: once(peering, STATE_RATE),
+        arrivals: once(peering, ARRIVAL_RATE),
+        exchanges: new Turnstile({
+          atOnce: { all: EXCHANGES_MAX, group: ADDRESS_EXCHANGES_MAX },
+          waiting: { all: EXCHANGES_WAITING_MAX },
+        }),
+        log,
+      }),
+    signInSeconds: Math.max(config.oidc?.ttl ?? 0, SIGN_IN_SECONDS),
   });
   const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
   const { server, tls, certificate, useOwn } = await listen(
@@ -131,6 +167,7 @@ export async function setUpEdge(
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
   const { tunnelDomain, serviceDomain, pathForm, trustedProxies } = config;
+  const addresses = { publicUrl, tunnelDomain, serviceDomain, pathForm };
   const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
   const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
@@ -156,7 +193,8 @@ export async function setUpEdge(
     clients: hub,
     creates: peering.limit(ownCreates, rate),
     ttl: config,
-    addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
+    addresses,
+    signIn: doorway.signIn,
     clock,
     invitations: new Invitations({ store, clock, log }),
     contact: config.abuseContact,
@@ -300,10 +338,14 @@ interface AccessSetupOptions {
   readonly secure: boolean;
   /** address of a link for complaints */
   readonly contact: string | undefined;
+  readonly signIn: (seals: Seals) => SignIn;
+  /** longest validity in seconds of anything about a sign-in */
+  readonly signInSeconds: number;
 }
 
 interface AccessSetup {
   readonly visitorAccess: VisitorAccess;
+  readonly signIn: SignIn;
   /** of passes, and of signed links */
   readonly keys: readonly KeyRing[];
   /** of signed links */
@@ -319,6 +361,8 @@ async function setUpAccess({
   waits,
   secure,
   contact,
+  signIn: makeSignIn,
+  signInSeconds,
 }: AccessSetupOptions): Promise<AccessSetup> {
   const passKeys: KeyRing = new KeyRing({
     store,
@@ -338,11 +382,21 @@ async function setUpAccess({
   });
   const lastingPasses = new Passes('lasting', () => linkKeys.keys);
   const links = new LinkTokens((createdAt) => linkKeys.keysSince(createdAt));
-  const keys = [passKeys, linkKeys];
+  const signInKeys: KeyRing = new KeyRing({
+    store,
+    name: 'sign-in',
+    lifetime: signInSeconds * 1000,
+    clock,
+    changed: () => personPasses.forget(),
+  });
+  const personPasses = new Passes('person', () => signInKeys.keys);
+  const signIn = makeSignIn(new Seals(() => signInKeys.keys, now));
+  const keys = [passKeys, linkKeys, signInKeys];
   for (const ring of keys) await ring.start();
   const gate = new AccessCheck({
     passes,
     lastingPasses,
+    personPasses,
     links,
     cookieName: (form) => passCookieName(form, secure),
     isGood: (tunnelId, visitor) => {
@@ -360,6 +414,8 @@ async function setUpAccess({
       gate,
       passes,
       lastingPasses,
+      personPasses,
+      signIn,
       hashes,
       knocking,
       attempts,
@@ -368,9 +424,15 @@ async function setUpAccess({
       contact,
       now,
     }),
+    signIn,
     keys,
     links,
   };
+}
+
+/** Counts what is good once, at all relays of a cluster. */
+function once(peering: Peering, rate: Rate): ReturnType<Peering['limit']> {
+  return peering.limit(new RateLimiter(clock, rate), rate);
 }
 
 function now(): number {

@@ -44,6 +44,7 @@ import { TunnelRegistry } from '../tunnels/registry.ts';
 import { type NewTunnel, TunnelService, type TunnelServiceDeps } from '../tunnels/tunnel-service.ts';
 import { Turnstile } from '../turnstile.ts';
 import { FakeClock } from './fake-clock.ts';
+import { noSignIn } from './fake-provider.ts';
 
 export interface ApiResponse {
   readonly status: number;
@@ -125,6 +126,7 @@ export class ApiFixture {
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
       writes: this.writes,
       hashes: this.#hashes,
+      signIn: noSignIn(this.clock),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,

@@ -392,6 +392,21 @@ export interface Addresses {
   readonly pathForm: boolean;
 }
 
+/** Whether a tunnel is at a host, `null` for the relay's own, and below a prefix, which only the path form has. */
+export function isTunnelAt(
+  tunnel: LiveTunnel,
+  { host, prefix }: { readonly host: string | null; readonly prefix: string },
+  addresses: Addresses,
+): boolean {
+  if (host === null) return addresses.pathForm && prefix === `/t/${tunnel.slug}`;
+  if (prefix !== '') return false;
+  const { subdomain, account, domain, wildcard } = tunnelUrls(tunnel, addresses).urls;
+  const exact = [subdomain, account, domain].map((url) => url && new URL(url).hostname);
+  if (exact.includes(host)) return true;
+  const end = wildcard === undefined ? undefined : new URL(wildcard).hostname.slice('*'.length);
+  return end !== undefined && host.endsWith(end) && /^[^.]+$/.test(host.slice(0, -end.length));
+}
+
 /** @returns all addresses of a tunnel, and the preferred one */
 export function tunnelUrls(
   tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'> & { terms: Pick<CurrentTerms, 'wildcard'> },

@@ -317,15 +317,14 @@ function quality(accept: string, types: readonly string[]): number {
 
 /** @returns the values of all cookies of that name, in order: a sibling host may have set another one */
 export function cookieValues(fields: readonly Field[], name: string): string[] {
-  const values: string[] = [];
-  for (const field of fields) {
-    if (!field.is('cookie')) continue;
-    const { value } = field;
-    if (!value.includes(name)) continue;
-    for (const pair of value.split(';'))
-      if (cookieName(pair) === name) values.push(pair.slice(pair.indexOf('=') + 1).trim());
-  }
-  return values;
+  return fields.flatMap((field) => (field.is('cookie') ? cookiesIn(field.value, name) : []));
+}
+
+/** @returns the same from the value of one `Cookie` field */
+export function cookiesIn(text: string, name: string): string[] {
+  if (!text.includes(name)) return [];
+  const pairs = text.split(';').filter((pair) => cookieName(pair) === name);
+  return pairs.map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
 }
 
 /** @returns the name in a `name=value` of a `Cookie` or `Set-Cookie` field */

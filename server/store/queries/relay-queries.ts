@@ -8,7 +8,7 @@ const BYTES = 32;
  * Prefixes of the secrets that sign cookies, links and session tickets. Anyone who has them can forge these, so copies of a
  * database are made without them.
  */
-export const SIGNING_SECRETS = ['pass ', 'links', 'session tickets '] as const;
+export const SIGNING_SECRETS = ['pass ', 'links', 'sign-in ', 'session tickets '] as const;
 
 /**
  * Returns a random secret of 43 characters that all relays on the database share. It is created on first use.
