@@ -1,4 +1,6 @@
-/** The pages for operators, typed on a machine with systemd as PID 1: installation, socket, reload, backup, restore. */
+/**
+ * The pages for operators, typed on a machine with systemd as PID 1: installation, DNS, socket, reload, backup, restore.
+ */
 import assert from 'node:assert/strict';
 import { chmodSync, copyFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,6 +76,19 @@ describe('culvert-relay as a systemd service, set up and run as its pages say', 
         commandsOf('operating/accounts.md', 'Invite people').join('\n'),
       ) ?? [];
     assert.match(await machine.type(command), /^ann\s+https:\/\/relay\.example\.com\/invite\/\S+\nbob\s/);
+  });
+
+  it('serves DNS for the wildcard certificate, with the settings of a small VM', async () => {
+    const file = join(machine.root, 'etc/culvert/relay.env');
+    const before = readFileSync(file);
+    const [, install = ''] = commandsOf('operating/deploy.md', '4. Install the relay');
+    const [settingsOfPage = ''] = /^cat >[^]*?^END$/m.exec(install) ?? [];
+    await machine.type(`${settingsOfPage}\nsystemctl restart culvert-relay`);
+    const dig = 'dig +short +tries=1 @127.0.0.1 SOA _acme-challenge.tunnels.example.com';
+    assert.match(await machine.type(dig), /^relay\.example\.com\. /);
+    writeFileSync(file, before);
+    await machine.type('systemctl restart culvert-relay');
+    assert.equal(await health(), '200');
   });
 
   it('listens on the socket of systemd, which stays open during a restart', async () => {
