@@ -8,19 +8,11 @@ import { fileURLToPath } from 'node:url';
 import { notRun } from '../../shared/testing/posix.ts';
 import { eventually } from '../support/deadline.ts';
 import { Machine } from '../support/machine.ts';
+import { commandsOf } from '../support/page-commands.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
 const PACKAGE = '/usr/local/lib/node_modules/@culvert/culvert';
-
-/** The shell commands of a section of a page. */
-function commandsOf(page: string, heading: string): string[] {
-  const text = readFileSync(join(PROJECT, 'docs', page), 'utf8');
-  const [, section = ''] = text.split(new RegExp(`^#+ ${heading}$`, 'm'));
-  const [own = ''] = section.split(/^#/m);
-  // Comments in commands begin lines of their own, so they would end the section.
-  return [...own.matchAll(/^```(?:sh|console)\n([^]*?)^```$/gm)].map(([, code = '']) => code);
-}
 
 describe('culvert-relay as a systemd service, set up and run as its pages say', () => {
   const scope = suiteScope();

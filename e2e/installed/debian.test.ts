@@ -1,4 +1,4 @@
-/** The Debian package of the relay, on a machine with systemd as PID 1. */
+/** The Debian package of the relay, on a machine without Node, with systemd as PID 1. */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -6,12 +6,12 @@ import { makeDebianPackage } from '../../release/debian.ts';
 import { notRun } from '../../shared/testing/posix.ts';
 import { VERSION } from '../../shared/version.ts';
 import { eventually } from '../support/deadline.ts';
-import { Machine } from '../support/machine.ts';
+import { emptySystem } from '../support/empty-system.ts';
+import { hasNamespaces, Machine } from '../support/machine.ts';
 import { suiteScope } from '../support/scope.ts';
-import { madePrograms, SYSTEM } from './made-programs.ts';
+import { DEBIAN_ARCHITECTURE, madePrograms, SYSTEM } from './made-programs.ts';
 
 const STEP_MS = 600_000;
-const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
 /** No real version has that many releases before it. */
 const NEXT = '999.0.0';
 
@@ -21,12 +21,13 @@ describe('the Debian package of culvert-relay', function () {
   let machine: Machine;
 
   before(async function () {
-    const booted = await Machine.boot(scope);
+    if (!hasNamespaces()) notRun(this, 'no namespaces here');
+    const booted = await Machine.boot(scope, await emptySystem());
     if (booted === undefined) notRun(this, 'no namespaces here');
     machine = booted;
     const programs = madePrograms();
     const packages = [
-      join(programs, `culvert-relay_${VERSION}_${ARCHITECTURE}.deb`),
+      join(programs, `culvert-relay_${VERSION}_${DEBIAN_ARCHITECTURE}.deb`),
       makeDebianPackage({ system: SYSTEM, version: NEXT, programs }),
     ];
     for (const path of packages) copyFileSync(path, join(machine.root, 'root', basename(path)));

@@ -5,6 +5,8 @@ import { ROOT } from '../../release/repository.ts';
 /** The system of this machine, as programs are named. */
 export const SYSTEM = `linux-${process.arch}`;
 
+export const DEBIAN_ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+
 const FOLDER = join(ROOT, 'dist-programs');
 let isMade = false;
 

@@ -1,5 +1,5 @@
-# usage: unshare --mount --net --uts --ipc sh boot-systemd.sh FOLDER CGROUP
-# Boots systemd as PID 1 of a machine that sees a copy of this one's files, its own network and its own control groups.
+# usage: unshare --mount --net --uts --ipc sh boot-systemd.sh FOLDER CGROUP FILES
+# Boots systemd as PID 1 of a machine that sees a copy of the files in FILES, its own network and its own control groups.
 # FOLDER is an empty folder to work in, CGROUP the name of the control group that holds everything.
 set -eu
 folder=$1
@@ -7,7 +7,7 @@ mount --make-rprivate /
 mount -t tmpfs tmpfs "$folder"
 cd "$folder"
 mkdir upper work root groups
-mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" root
+mount -t overlay overlay -o "lowerdir=$3,upperdir=$folder/upper,workdir=$folder/work" root
 mount -t cgroup2 cgroup2 groups
 mkdir "groups/$2"
 echo $$ >"groups/$2/cgroup.procs"

@@ -28,8 +28,14 @@ export async function startBrowser(scope: Scope, options: LaunchOptions = {}): P
  *
  * @param root the authority's certificate, PEM; added with Debian's `certutil`
  * @param address that all names below `test` resolve to
+ * @param executablePath its program
  */
-export async function launchTrustingBrowser(scope: Scope, root: string, address: string): Promise<Browser> {
+export async function launchTrustingBrowser(
+  scope: Scope,
+  root: string,
+  address: string,
+  executablePath = CHROMIUM,
+): Promise<Browser> {
   const home = temporaryDirectory(scope);
   const store = join(home, '.pki', 'nssdb');
   mkdirSync(store, { recursive: true });
@@ -38,6 +44,7 @@ export async function launchTrustingBrowser(scope: Scope, root: string, address:
   execFileSync('certutil', ['-N', '--empty-password', ...database]);
   execFileSync('certutil', ['-A', ...database, '-t', 'C,,', '-n', 'authority', '-i', join(home, 'root.pem')]);
   return await startBrowser(scope, {
+    executablePath,
     args: [`--host-resolver-rules=MAP *.test ${address}`],
     env: { ...process.env, HOME: home },
   });

@@ -1,6 +1,6 @@
 /** systemd in namespaces of its own, and commands that run beside it. Needs root, and Debian's package `systemd`. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,10 +26,14 @@ function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 
+function mayUnshare(): boolean {
+  return spawnSync('unshare', ['--mount', '--net', 'true']).status === 0;
+}
+
 /** Whether this process can create namespaces and run systemd in them. */
 export function hasNamespaces(): boolean {
   const isRoot = process.getuid?.() === 0;
-  return isRoot && ['unshare', 'nsenter', '/lib/systemd/systemd'].every(isThere);
+  return isRoot && ['nsenter', '/lib/systemd/systemd'].every(isThere) && mayUnshare();
 }
 
 /** @param namespaces options of nsenter, such as `--mount` */
@@ -48,25 +52,29 @@ export function insideOf(
 
 const NAMESPACES = ['--mount', '--net', '--uts', '--ipc', '--pid', '--cgroup', '--root'];
 
-/** A machine with systemd as PID 1, the files of this one at its start, and only a loopback network. */
+/** A machine with systemd as PID 1, its own copy of files, and only a loopback network. */
 export class Machine {
   readonly run: RunInside;
   /** where this process sees its files */
   readonly root: string;
+  /** its first process */
+  readonly pid: number;
 
   private constructor(pid: number) {
+    this.pid = pid;
     this.root = `/proc/${pid}/root`;
     this.run = insideOf(pid, NAMESPACES, { PATH: process.env['PATH'], HOME: '/root' });
   }
 
   /**
+   * @param files the root of a system; this machine's by default
    * @returns `undefined` where this process lacks the rights, such as in a container
    * @throws Error if it does not boot otherwise
    */
-  static async boot(scope: Scope): Promise<Machine | undefined> {
+  static async boot(scope: Scope, files = '/'): Promise<Machine | undefined> {
     if (!hasNamespaces()) return undefined;
     const group = `culvert-test-${randomBytes(6).toString('hex')}`;
-    const script = ['sh', BOOT, temporaryDirectory(scope), group];
+    const script = ['sh', BOOT, temporaryDirectory(scope), group, files];
     const outer = new Child('unshare', ['--mount', '--net', '--uts', '--ipc', ...script]);
     scope.defer(() => removeGroup(group));
     scope.defer(() => outer.stop('SIGKILL'));
@@ -80,6 +88,22 @@ export class Machine {
     });
     if (found === undefined) assert.match(outer.output, /Operation not permitted|Permission denied/i);
     return found;
+  }
+
+  /** Connects it with another machine, by a cable. */
+  connect(other: Machine, address: string, otherAddress: string): void {
+    this.#ip('link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', String(other.pid));
+    for (const [machine, own] of [
+      [this, address],
+      [other, otherAddress],
+    ] as const) {
+      machine.#ip('address', 'add', `${own}/24`, 'dev', 'eth0');
+      machine.#ip('link', 'set', 'eth0', 'up');
+    }
+  }
+
+  #ip(...args: string[]): void {
+    execFileSync('nsenter', ['--target', String(this.pid), '--net', 'ip', ...args]);
   }
 
   /** Runs commands as a person types them in a root shell. @throws Error if one fails, with its output */

@@ -3,7 +3,7 @@
 # missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client busybox wget python3 python3-h2 zsh fish mandoc man-db libplist-utils libxml2-utils
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client busybox wget python3 python3-h2 debootstrap zsh fish mandoc man-db libplist-utils libxml2-utils
 
 has() {
   case $1 in
@@ -20,6 +20,7 @@ has() {
     firefox-esr) command -v firefox-esr >/dev/null || [ "$(uname)" != Linux ] ;;
     libfaketime) ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 ;;
     unbound) [ -x /usr/sbin/unbound ] ;;
+    debootstrap) [ -x /usr/sbin/debootstrap ] ;;
     bind9-dnsutils) command -v dig >/dev/null ;;
     nghttp2-client) command -v nghttp >/dev/null ;;
     python3-h2) /usr/bin/python3 -c 'import h2' 2>/dev/null ;;

@@ -44,10 +44,7 @@ export class Film {
     return `var(--c${index})`;
   }
 
-  /**
-   * Draws frames, of which each replaces the one before it. What several of them show is drawn once, if what it covers
-   * allows that.
-   */
+  /** Draws frames that replace each other. What several of them show is drawn once, if what it covers allows that. */
   draw(frames: readonly Frame[]): string {
     const drawn: { part: string; from: number; to: number }[] = [];
     frames.forEach(({ at, parts }, index) => {
