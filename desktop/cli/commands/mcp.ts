@@ -27,7 +27,8 @@ export const mcpCommand = defineCommand({
     itself. They close when the client closes standard input. "culvert inspect" shows their requests.
 
     --ports accepts ports and ranges, separated by commas. With --max-ttl, a tunnel never has more than this time left.
-    With --require-access, each tunnel needs a password, links, approvals or tokens. A list of networks is not enough.
+    With --require-access, each tunnel needs a password, links, approvals, tokens or sign-in. A list of networks is not
+    enough.
 
     With --ask, you approve each new tunnel, extension, change of access, link, token and visitor. The question appears in
     the desktop app, in the terminal of "culvert ui" if the app is not running, or else in the terminal from which you

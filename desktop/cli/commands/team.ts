@@ -83,7 +83,7 @@ export const teamCommands = {
   summary: 'Manage the people of your account',
   details: `
     These commands need an owner's key, which the operator of the relay creates with "culvert-relay key create --owner".
-    Only an owner can invite or revoke people. "culvert list" shows whose tunnel is whose.`,
+    Only an owner can invite or revoke people. "culvert list" shows who opened each tunnel.`,
   fallback: 'list',
   commands: [listCommand, inviteCommand, revokeCommand, auditCommand],
 } as const satisfies Group;
