@@ -151,7 +151,7 @@ describe('a command line', () => {
   it('reads the access policy', () => {
     assert.deepEqual(
       wanted(
-        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock --token ci --token agent',
+        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock --token ci --token agent --sign-in ann@example.com --mcp',
       ),
       {
         basic: [
@@ -167,6 +167,8 @@ describe('a command line', () => {
           { name: 'ci', token: undefined },
           { name: 'agent', token: undefined },
         ],
+        sign_in: ['ann@example.com'],
+        oauth: true,
         exposed: ['--auth', '--password'],
       },
     );
