@@ -75,7 +75,7 @@ const editCommand = defineCommand({
     The command opens the request in $VISUAL or $EDITOR, and sends it to the local port when you save and close the file.
     With --method, --path, --header or --body, it changes the request without opening an editor. Culvert always sets Host,
     Content-Length and the headers that control the connection itself. [redacted] stands for a secret, including in
-    requests that you edit. With --sign, a webhook gets a new signature for its new content and the current time, also if
+    requests that you edit. With --sign, a webhook gets a new signature for its new content and the current time, even if
     you save it unchanged.`,
   read(line) {
     const { method, path, header = [], body, sign: secret } = line.values;
