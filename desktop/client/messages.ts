@@ -237,6 +237,12 @@ const NETWORK_MESSAGES = {
   'replay.redacted':
     'Request {id} was imported with {mark} instead of a secret, so it was not sent. Edit it, enter the secret and send it.',
   'replay.noWebhook': 'Request {id} cannot be signed, because it is not from a known sender: {senders}.',
+  'replay.noSecret': 'There is no secret to sign this request with. Add the secret first.',
+  'replay.cannotSign':
+    'Culvert cannot sign this request: it has no signature header from a service whose secret you have added. Put the header back, or send the request without signing it.',
+  'har.tooLarge':
+    'A HAR file can be at most {max} MiB, and only the first {count} of these requests fit within that limit. Narrow your search.',
+  'har.nothing': 'These requests are no longer available.',
   'replay.localRefused': 'Nothing is listening on {service}. Start the service there and try again.',
 } as const;
 

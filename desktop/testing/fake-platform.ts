@@ -426,6 +426,7 @@ export function fakeSystem(
       return promise;
     },
     connectTunnel: serve.connect,
+    startInspector: () => Promise.resolve(undefined),
     servedHere: () =>
       Promise.resolve(
         api.servedHere.map((id) => ({ id, slug: id, publicUrl: TUNNEL.public_url, path: '/gone' })),

@@ -1,8 +1,8 @@
 /** What the window shows, for tests: complete and ordinary, except for what a test changes. */
-import { LOG_START, WHOLE_LOG } from '../app/ipc/request-views.ts';
+import { WHOLE_LOG } from '../app/ipc/request-views.ts';
 import type { OtherTunnelView, Snapshot, TunnelView } from '../app/ipc/snapshot.ts';
 import { DEFAULT_LOCALE } from '../app/messages/translate.ts';
-import type { RequestDetail, RequestSummary } from '../client/inspector/records.ts';
+import { LOG_START, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 
 export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
   return {

@@ -40,7 +40,7 @@ const TASKS: readonly Task[] = [
     clicks: 3,
     path: [FAILED, 'Edit and send', 'Send'],
     shows: (page) => page.locator('.sent-result'),
-    asks: 'bench:send',
+    asks: 'log:edit',
   },
   {
     title: 'copies a request as curl',

@@ -177,7 +177,7 @@ describe('the keys of the window', () => {
       {
         'log:changes': logOf(requests),
         'log:detail': ({ id }) => ({ ...detail(id), ...requests.find((request) => request.id === id) }),
-        'log:replay': ({ id }) => ({ id }),
+        'log:replay': ({ id }) => id,
       },
     )();
     return { main, page: await openLog(main) };

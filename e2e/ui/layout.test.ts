@@ -249,7 +249,7 @@ describe('the window,', () => {
     });
 
     it('keeps the difference of an edited request', async () => {
-      const main = scripted({ tunnels: [SHOP] }, { 'bench:send': () => ({ sent: 96 }) })();
+      const main = scripted({ tunnels: [SHOP] }, { 'log:edit': () => 96 })();
       const page = await openRequest(RESIZED, main);
       await page.getByRole('button', { name: 'Edit and send' }).click();
       await page.getByRole('button', { name: 'Send', exact: true }).click();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { crc32, gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { detailView } from '../../desktop/app/main/tunnel-view.ts';
+import { detailView } from '../../desktop/client/inspector/decode-body.ts';
 import {
   exampleDetail,
   exampleRequest,

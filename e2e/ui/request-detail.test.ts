@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
-import { detailView } from '../../desktop/app/main/tunnel-view.ts';
+import { detailView } from '../../desktop/client/inspector/decode-body.ts';
 import type {
   RecordedMessage,
   RequestDetail,
@@ -360,7 +360,7 @@ describe('one request in full', () => {
     speak('subscribe to prices');
     const socket = exampleRequest({ target: '/live', status: 101, durationMs: undefined });
     const { page } = await open([socket], () => exampleDetail({ ...socket, isWebSocket: true }), {
-      'log:messages': ({ after }) => ({
+      'log:messages': ({ after = 0 }) => ({
         count: messages.length,
         oldest: 1,
         messages: messages.filter(({ id }) => id > after),

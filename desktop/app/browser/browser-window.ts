@@ -7,6 +7,7 @@ import { LongTimer } from '../../../shared/timer.ts';
 import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Machine } from '../../client/config/stored-login.ts';
 import { networkAddresses } from '../../client/control/machine-watch.ts';
+import { startInspector } from '../../client/inspector/inspector-server.ts';
 import { findTunnels } from '../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import { inventPassword } from '../../client/invented-password.ts';
@@ -203,6 +204,8 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     takeInvitation: (invitation) => takeInvitation(invitation, networkTo(invitation.relay)),
     examine: (connection, ...rest) => runDiagnostics(networkTo(connection.relay))(connection, ...rest),
     connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network: networkTo(tunnel.relay) }),
+    startInspector: () =>
+      startInspector(env, (error) => platformOfPages.report('starting the inspector', error)),
     servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => new Set([process.pid])),
     hasNetwork: () => networkAddresses() !== '',

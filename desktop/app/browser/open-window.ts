@@ -158,7 +158,7 @@ export async function openWindow(options: OpenWindowOptions) {
         watch.stop();
         endQuestions();
         server.close();
-        core.others.clear();
+        core.close();
         await removeLinkFile(dataDirectory);
         lock.release();
       },

@@ -1,7 +1,6 @@
 /** Types that page and main share: forms, views, and what main pushes. The channels are in main/handlers/channels.ts. */
 import type { HeaderChanges } from '../../../shared/header-changes.ts';
 import type { CompressMode, HostHeader, Upstream } from '../../../shared/value-rules.ts';
-import type { DecodedBody, RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { TunnelAccess } from './tunnel-views.ts';
 
@@ -31,20 +30,6 @@ export const DROPPED_PATHS_MAX = 2;
 
 interface TunnelRef {
   key: string;
-}
-
-export interface RequestRef extends TunnelRef {
-  id: number;
-}
-
-/** A message, and its decoded body if it has content codings. */
-export interface MessageView extends RecordedMessage {
-  readonly decoded?: DecodedBody | undefined;
-}
-
-export interface DetailView extends RequestDetail {
-  readonly request: MessageView;
-  readonly response: MessageView | undefined;
 }
 
 export interface TunnelForm {

@@ -1,4 +1,4 @@
-import type { RequestSummary, SignatureView, WebhookProvider } from '../../client/inspector/records.ts';
+import type { SignatureView, WebhookProvider } from '../../client/inspector/records.ts';
 
 /** A request that is edited in the window. Its secrets stay in main: `[redacted]` stands for them here. */
 
@@ -20,57 +20,6 @@ export interface EditView {
    * name of the service whose signature can be renewed; `undefined` for anything but a webhook, and without its secret
    */
   readonly signer: string | undefined;
-}
-
-/** An edited request that is to be sent. */
-export interface EditForm {
-  readonly method: string;
-  readonly target: string;
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  /** `null`: the one that was recorded */
-  readonly body: string | null;
-  /** whether it gets a new signature */
-  readonly signs: boolean;
-}
-
-/** What is wrong with one part of it. */
-export interface EditProblemView {
-  /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
-  readonly part: string;
-  /** a sentence with the part, its limit and what it accepts */
-  readonly text: string;
-}
-
-/** What became of it. */
-export type SendResult =
-  /** number under which it is recorded */
-  { readonly sent: number } | { readonly problems: readonly EditProblemView[] };
-
-/* What the window knows of the request log of a tunnel: changes, and what of it the user wants to see. */
-
-/** A reader's position in a log. */
-export interface LogPoint {
-  /** changes when requests are hidden, shown again or re-sent to the window; earlier parts no longer apply then */
-  readonly epoch: number;
-  /** moves with every change */
-  readonly revision: number;
-}
-
-/** Where nothing is read yet. */
-export const LOG_START: LogPoint = { epoch: 0, revision: 0 };
-
-/** Changes to a log since the reader's last position. */
-export interface LogUpdate {
-  /** how far it goes */
-  readonly at: LogPoint;
-  /** whether this replaces everything read before */
-  readonly isWhole: boolean;
-  /** whether there is more than this */
-  readonly isMore: boolean;
-  /** number of the oldest request there is: those before it are gone */
-  readonly oldest: number;
-  /** current state, in no particular order */
-  readonly requests: readonly RequestSummary[];
 }
 
 /** What of a log is shown. */

@@ -3,9 +3,9 @@
  */
 import type { HostHeader } from '../../../shared/value-rules.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
-import type { RequestSummary, TrafficSecond } from '../../client/inspector/records.ts';
+import type { LogPoint, RequestSummary, TrafficSecond } from '../../client/inspector/records.ts';
 import { type LanguageChoice, type Locale, t } from '../messages/translate.ts';
-import type { LogPoint, LogView } from './request-views.ts';
+import type { LogView } from './request-views.ts';
 import type {
   ApprovalRequestView,
   GlobalShortcutKeys,

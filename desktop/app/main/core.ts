@@ -1,5 +1,7 @@
 /** The app without Electron: its memory, its account, its tunnels, and the snapshots of them that the window shows. */
 import type { Host } from '../../client/host/host.ts';
+import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import type { OwnerLogHost } from '../../client/methods/log-methods.ts';
 import { Signal } from '../../client/signal.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale, currentLocale, setLocale } from '../messages/translate.ts';
@@ -66,7 +68,14 @@ export async function createCore(platform: Platform, host?: Host): Promise<Core>
     { vault: secretsVault, now: () => platform.clock.now(), wish: () => wishOf(signIn) },
     store.data.tunnels,
   );
-  return new Core(platform, stored, signIn, secrets, host);
+  const inspector = host === undefined ? await platform.startInspector() : undefined;
+  return new Core(platform, stored, signIn, secrets, { host, inspector });
+}
+
+/** The host of a command, which opens and closes its tunnels; or what shows those of the app to other programs. */
+interface Served {
+  readonly host: Host | undefined;
+  readonly inspector: InspectorServer | undefined;
 }
 
 export class Core {
@@ -95,7 +104,10 @@ export class Core {
   readonly quitRequested = new Signal();
   /** The user wants the downloaded version, now. */
   readonly updateRequested = new Signal();
+  /** the request logs of its tunnels */
+  readonly logs: OwnerLogHost;
   readonly #isOfCommand: boolean;
+  readonly #inspector: InspectorServer | undefined;
   readonly #tunnelNotices = new Notices();
   readonly #poller: Poller;
   readonly #ports: PortWatch;
@@ -109,7 +121,7 @@ export class Core {
     stored: StoredParts,
     signIn: SignIn,
     secrets: SigningSecrets,
-    host: Host | undefined,
+    { host, inspector }: Served,
   ) {
     const { clock } = platform;
     const { store, vault, passwords } = stored;
@@ -121,6 +133,7 @@ export class Core {
     this.#isOfCommand = host !== undefined;
     const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
     this.undos = undos;
+    this.#inspector = inspector;
     this.tunnelList = this.#listTunnels(
       stored,
       host === undefined ? { saved: store.data.tunnels, passwords } : { host },
@@ -159,6 +172,11 @@ export class Core {
     this.domains = new Domains(connection, undos);
     this.team = new Team(connection);
     this.signatures = new Signatures(secrets, () => clock.now());
+    this.logs = {
+      mayReveal: true,
+      find: (key) => tunnelList.find(key).served,
+      signer: (key, isEdited) => this.signatures.signer(tunnelList.find(key), isEdited),
+    };
     const make = (): Snapshot => this.#makeSnapshot();
     this.snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make });
     this.tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(make()) });
@@ -247,6 +265,12 @@ export class Core {
     this.#poller.now();
   };
 
+  /** This program ends: it follows no other program, and no other program can inspect it. */
+  close(): void {
+    this.others.clear();
+    this.#inspector?.stop();
+  }
+
   #listTunnels(
     { store, passwordStore }: StoredParts,
     known: ConstructorParameters<typeof TunnelList>[1],
@@ -257,6 +281,7 @@ export class Core {
         clock: platform.clock,
         connectTunnel: platform.connectTunnel,
         keptBody: () => store.data.settings.keptBody,
+        inspector: this.#inspector,
         undos,
         connection: () => signIn.connection,
         inventPassword: platform.inventPassword,

@@ -2,7 +2,7 @@
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { NameInUse } from '../../client/failures.ts';
 import { NotSaved, OwnerLeft } from '../../client/host/host.ts';
-import { ImportRefused } from '../../client/inspector/edit.ts';
+import { EditRefused, ImportRefused } from '../../client/inspector/edit.ts';
 import { CallRefused, type ErrorWords } from '../../client/methods/method.ts';
 import {
   AccessUnsupported,
@@ -66,6 +66,10 @@ export function toCallError(error: unknown): CallError | undefined {
     return { code: 'relay-without-it', field: 'domain', text: sentence(translateMessage(error.said)) };
   if (error instanceof AccessUnsupported)
     return { code: 'relay-without-it', field: 'lock', text: sentence(translateMessage(error.said)) };
+  if (error instanceof EditRefused) {
+    const problems = error.problems.map(({ part, said }) => ({ part, text: translateMessage(said) }));
+    return { code: 'edit-refused', text: problems.map(({ text }) => text).join('\n'), problems };
+  }
   if (error instanceof ImportRefused) return { code: 'not-imported', text: translateMessage(error.said) };
   if (error instanceof CallRefused) return { code: error.code, text: translateMessage(error.said) };
   if (error instanceof OwnerLeft) return { code: 'signed-out', text: t('session.signedOutFirst') };

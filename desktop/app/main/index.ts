@@ -85,6 +85,7 @@ async function start(): Promise<void> {
     links: readLinks(FILES),
   });
   const core: Core = await createCore(platform);
+  app.on('will-quit', () => core.close());
   const quit = new Quit({ core, platform, dialog, exit: () => app.quit() });
   const shell = new Shell({
     electron,

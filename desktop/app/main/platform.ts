@@ -2,6 +2,7 @@
 import type { OpenInvite, TakenInvite } from '../../../shared/team.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { ConnectTunnel } from '../../client/host/served-tunnel.ts';
+import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
 import type { FoundTunnel } from '../../client/inspector/inspector.ts';
 import type { InvitationAddress } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
@@ -39,6 +40,8 @@ export interface Platform {
   readonly examine: Diagnose;
   /** Serves a tunnel that exists at the relay. */
   readonly connectTunnel: ConnectTunnel;
+  /** Lets other programs of this user see the tunnels of this one; not in the window of a command, which does that itself. */
+  startInspector(): Promise<InspectorServer | undefined>;
   /** Finds the tunnels that other programs of this user serve on this machine. */
   servedHere(): Promise<readonly FoundTunnel[]>;
   scanPorts(): Promise<PortScan | undefined>;

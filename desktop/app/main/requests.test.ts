@@ -1,52 +1,31 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { describeOnPosix } from '../../../shared/testing/posix.ts';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
-import type { TunnelTarget } from '../../client/config/tunnel-spec.ts';
-import { DurableFile } from '../../client/config/durable-file.ts';
-import { EditRefused, ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
+import { EditRefused, ImportRefused } from '../../client/inspector/edit.ts';
 import type { Har } from '../../client/inspector/har.ts';
+import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
+import { findTunnels, Inspector } from '../../client/inspector/inspector.ts';
+import { startInspector } from '../../client/inspector/inspector-server.ts';
 import type { RequestDetail } from '../../client/inspector/records.ts';
-import { ReplayRefused } from '../../client/inspector/replay.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
-import { localPort } from '../../client/local/local-service.ts';
+import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import { toMessage } from '../../client/messages.ts';
+import { CallRefused } from '../../client/methods/method.ts';
 import { failsWith, FORM, signedIn } from '../../testing/core-app.ts';
-import { fakeServed } from '../../testing/served.ts';
-import { SPEC } from '../../testing/tunnel-spec.ts';
+import { fakeSystem } from '../../testing/fake-platform.ts';
+import { closeServers, startHttp } from '../../testing/servers.ts';
 import { DEFAULT_LOCALE, setLocale } from '../messages/translate.ts';
 import { toCallError } from './failure.ts';
-import type { FileToWrite } from './platform.ts';
-import {
-  editView,
-  exportHar,
-  importFile,
-  importInto,
-  readToImport,
-  sendEdited,
-  writeProblem,
-  HAR_MAX_BYTES,
-} from './requests.ts';
-import { TunnelItem } from './tunnels/tunnel-item.ts';
-import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
-
-const EDITED = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä', signs: false };
+import { editView, writeProblem } from './requests.ts';
 
 function recorded(request: string): RequestDetail {
   const log = new RequestLog();
   log.open().toLocal(Buffer.from(request, 'latin1'));
   return log.detail(1) ?? assert.fail('the request was not recorded');
 }
-
-function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
-  const replayer = {
-    replay: () => assert.fail('it was repeated as it is'),
-    replayEdited: (_id: number, edit: RequestEdit) => answers(edit),
-  };
-  return { key: 'k', name: undefined, log: { detail: () => undefined }, replayer };
-}
-
-const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };
 
 describe('a request edited in the window', () => {
   it('is shown as text, without secrets and without the fields that Culvert writes', () => {
@@ -87,112 +66,77 @@ describe('a request edited in the window', () => {
     assert.deepEqual([cut.body, cut.isCut], [undefined, true]);
   });
 
-  it('is sent as UTF-8, or with its recorded body', async () => {
-    const sent: RequestEdit[] = [];
-    const tunnel = tunnelThat((edit) => Promise.resolve(sent.push(edit)));
-    const result = await sendEdited(tunnel, 1, EDITED, UNSIGNED);
-    assert.deepEqual(result, { sent: 1 });
-    await sendEdited(tunnel, 1, { ...EDITED, body: null }, UNSIGNED);
-    assert.deepEqual(
-      sent.map(({ fields, body }) => [fields, body && [...body]]),
-      [
-        [[['X', '\xc3\xbc']], [0xc3, 0xa4]],
-        [[['X', '\xc3\xbc']], undefined],
-      ],
-    );
-  });
-
-  it('can be signed if a secret of its service is set', async () => {
+  it('can be signed if a secret of its service is set', () => {
     const webhook = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx');
     const signature = { provider: 'stripe', verdict: 'too-old' } as const;
     const check = { signature, name: 'Stripe', secrets: [], isKept: true };
     assert.equal(editView(webhook, check).signer, undefined);
     assert.equal(editView(webhook, { ...check, secrets: [{ id: 's', addedAt: 0 }] }).signer, 'Stripe');
-    const unsigned = tunnelThat(() => assert.fail('it was not signed'));
-    const signing = { replayEdited: () => Promise.resolve(3) };
-    const result = await sendEdited(unsigned, 1, { ...EDITED, signs: true }, signing);
-    assert.deepEqual(result, { sent: 3 });
   });
 
-  it('returns its problems, and fails for anything else', async () => {
-    const refused = new EditRefused([{ part: 'method', said: toMessage('edit.connect') }]);
-    const wrong = tunnelThat(() => Promise.reject(refused));
+  it("is refused with the problem of each part, in the user's language", () => {
     setLocale({ language: 'de', tag: 'de-DE' });
-    const text = 'Als Methode geht jede außer CONNECT, das für Proxys da ist.';
-    assert.deepEqual(await sendEdited(wrong, 1, EDITED, UNSIGNED), { problems: [{ part: 'method', text }] });
+    const { code, problems } =
+      toCallError(new EditRefused([{ part: 'method', said: toMessage('edit.connect') }])) ?? {};
     setLocale(DEFAULT_LOCALE);
-    const gone = tunnelThat(() => Promise.reject(new ReplayRefused('local-refused', 'Nobody.')));
-    await assert.rejects(sendEdited(gone, 1, EDITED, UNSIGNED), ReplayRefused);
+    const text = 'Als Methode geht jede außer CONNECT, das für Proxys da ist.';
+    assert.deepEqual([code, problems], ['edit-refused', [{ part: 'method', text }]]);
   });
 });
 
-const TUNNEL = { slug: '../Shop-1', public_url: 'https://shop.example/' };
-
-/** A log with these requests. */
-function logOf(...requests: readonly string[]) {
-  const log = new RequestLog();
+/** An app with a tunnel whose requests were these. */
+async function appWith(...requests: readonly string[]) {
+  const app = await signedIn();
+  const { key } = await app.call('tunnel:create', FORM);
+  const { log } = app.core.tunnelList.find(key);
   for (const request of requests) log.open().toLocal(Buffer.from(request));
-  return { detail: (id: number, reveal: boolean) => log.detail(id, { reveal }) };
+  return { app, key, log };
 }
 
-/** Where the user saves a file. */
-function toFile(name: string) {
-  const offered: string[] = [];
-  const path = join(temporaryDirectory(), name);
-  const chooseFileToWrite = (text: string): Promise<FileToWrite> => {
-    offered.push(text);
-    return Promise.resolve({ path, write: (content) => new DurableFile(path).write(content) });
-  };
-  const read = (): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
-  return { offered, path, read, chooseFileToWrite };
-}
+const read = (path: string): Har => JSON.parse(readFileSync(path, 'utf8')) as Har;
 
 describe('an exported HAR', () => {
   const SECRET = 'GET /b?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n';
 
   it('contains the chosen requests, oldest first, in a file that only its owner can read', async () => {
-    const log = logOf('GET /a HTTP/1.1\r\nHost: x\r\n\r\n', SECRET, 'GET /c HTTP/1.1\r\nHost: x\r\n\r\n');
-    const file = toFile('some.har');
-    const written = await exportHar({ log, tunnel: TUNNEL }, [7, 2, 1], false, file);
-    assert.deepEqual(written, { path: file.path, count: 2, missing: 1, hidesSecrets: true });
-    assert.deepEqual(
-      file.read().log.entries.map(({ request }) => request.url),
-      ['https://shop.example/a', 'https://shop.example/b?token=[redacted]'],
+    const { app, key } = await appWith(
+      'GET /a HTTP/1.1\r\nHost: x\r\n\r\n',
+      SECRET,
+      'GET /c HTTP/1.1\r\nHost: x\r\n\r\n',
     );
-    assert.deepEqual(file.offered, ['hop-1.har']);
-    if (process.platform !== 'win32') assert.equal(statSync(file.path).mode & 0o777, 0o600);
+    const path = join(temporaryDirectory(), 'some.har');
+    app.answers.fileToWrite = path;
+    const written = await app.call('log:export', { key, ids: [7, 2, 1], reveal: false });
+    assert.deepEqual(written, { path, count: 2, missing: 1, hidesSecrets: true });
+    assert.deepEqual(
+      read(path).log.entries.map(({ request }) => request.url),
+      ['http://slug-1.tunnels.test:8080/a', 'http://slug-1.tunnels.test:8080/b?token=[redacted]'],
+    );
+    assert.deepEqual(app.seen.filesOffered, ['slug-1.har']);
+    if (process.platform !== 'win32') assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
   it('contains secrets once they are shown, and is not written without a file or a request', async () => {
-    const exported = { log: logOf(SECRET), tunnel: TUNNEL };
-    const file = toFile('one.har');
-    const written = await exportHar(exported, [1], true, file);
-    assert.equal(written?.hidesSecrets, false);
-    assert.equal(file.read().log.entries[0]?.request.url, 'https://shop.example/b?token=s3cret');
-    const never = { chooseFileToWrite: () => Promise.resolve(undefined) };
-    assert.equal(await exportHar(exported, [1], false, never), undefined);
-    const nowhere = toFile('');
-    await assert.rejects(exportHar(exported, [1], false, nowhere), failsWith('not-written'));
-    await assert.rejects(exportHar(exported, [9], false, nowhere), failsWith('no-such-request'));
-    assert.equal(nowhere.offered.length, 1);
+    const { app, key } = await appWith(SECRET);
+    assert.equal(await app.call('log:export', { key, ids: [1], reveal: false }), undefined);
+    const path = join(temporaryDirectory(), 'one.har');
+    app.answers.fileToWrite = path;
+    assert.equal((await app.call('log:export', { key, ids: [1], reveal: true }))?.hidesSecrets, false);
+    assert.equal(read(path).log.entries[0]?.request.url, 'http://slug-1.tunnels.test:8080/b?token=s3cret');
+    app.answers.fileToWrite = temporaryDirectory();
+    await assert.rejects(app.call('log:export', { key, ids: [1], reveal: false }), failsWith('not-written'));
+    await assert.rejects(app.call('log:export', { key, ids: [9], reveal: false }), CallRefused);
+    assert.equal(app.seen.filesOffered.length, 3);
   });
 
-  it('is limited to 32 MiB', async () => {
-    const detail = logOf(SECRET).detail(1, true) ?? assert.fail('the request was not recorded');
-    const body = new Uint8Array(1024 * 1024).fill(0x61);
-    const log = { detail: (id: number) => ({ ...detail, id, request: { ...detail.request, body } }) };
-    const file = toFile('large.har');
-    const ids = Array.from({ length: HAR_MAX_BYTES / body.length }, (_, index) => index + 1);
-    const exported = { log, tunnel: TUNNEL };
-    await assert.rejects(exportHar(exported, ids, false, file), /at most 32 MiB, and only the first 31/);
-    assert.equal((await exportHar(exported, ids.slice(1), false, file))?.count, 31);
+  it('is offered under a name that the relay cannot turn into a path', async () => {
+    const { app, key } = await appWith(SECRET);
+    app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, slug: '../Shop-1' }));
+    await app.core.tunnelList.refresh();
+    await app.call('log:export', { key, ids: [1], reveal: false });
+    assert.deepEqual(app.seen.filesOffered, ['hop-1.har']);
   });
 });
-
-function bench(target: TunnelTarget = localPort(3000)) {
-  const { served } = fakeServed({ settings: { ...SPEC, target } });
-  return { log: served.log, tunnel: new TunnelItem(served) };
-}
 
 function har(count: number, header = 'a'): string {
   const entries = Array.from({ length: count }, (_, index) => ({
@@ -204,51 +148,52 @@ function har(count: number, header = 'a'): string {
 const refused = (reason: RegExp) => (error: unknown) =>
   error instanceof ImportRefused && reason.test(error.message);
 
-const chosen = (path: string | undefined) => ({
-  chooseHarToRead: async () => (path === undefined ? undefined : readToImport(path)),
-});
-
 describe('imported requests', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
 
   it('are added to the log as the local service would get them', async () => {
-    const { log, tunnel } = bench();
-    const imported = await importInto(
-      tunnel,
-      "curl -d 'a=1' -H 'Cookie: a=[redacted]' https://elsewhere.example/hook",
-    );
-    assert.deepEqual(imported, { ids: [1], leftOut: [], hasRedacted: true });
+    const { app, key, log } = await appWith();
+    const text = "curl -d 'a=1' -H 'Cookie: a=[redacted]' https://elsewhere.example/hook";
+    assert.deepEqual(await app.call('import:text', { key, text }), {
+      ids: [1],
+      leftOut: [],
+      hasRedacted: true,
+    });
     const detail = log.detail(1);
     assert.deepEqual([detail?.method, detail?.target, detail?.isImported], ['POST', '/hook', true]);
-    assert.deepEqual(detail?.request.fields[0], ['Host', 'my-app.demo.localhost:8080']);
-    const local = bench({ ...localPort(3000), hostHeader: 'local' });
-    await importInto(local.tunnel, 'curl https://elsewhere.example/');
-    assert.deepEqual(local.log.detail(1)?.request.fields[0], ['Host', 'localhost:3000']);
+    assert.deepEqual(detail?.request.fields[0], ['Host', 'slug-1.tunnels.test:8080']);
+    const local = await app.call('tunnel:create', { ...FORM, hostHeader: 'local' });
+    await app.call('import:text', { ...local, text: 'curl https://elsewhere.example/' });
+    const [host] = app.core.tunnelList.find(local.key).log.detail(1)?.request.fields ?? [];
+    assert.deepEqual(host, ['Host', 'localhost:3000']);
   });
 
   it('come from a file that the user chooses, at most 100 at a time', async () => {
-    const { log, tunnel } = bench();
+    const { app, key, log } = await appWith();
     await assert.rejects(
-      importInto(tunnel, har(IMPORTED_REQUESTS_MAX + 1)),
+      app.call('import:text', { key, text: har(IMPORTED_REQUESTS_MAX + 1) }),
       refused(/The file has more than 100 requests/),
     );
+    assert.equal(await app.call('import:file', { key }), undefined);
     const path = join(temporaryDirectory(), 'a.har');
     writeFileSync(path, har(IMPORTED_REQUESTS_MAX));
-    assert.equal(await importFile(tunnel, chosen(undefined)), undefined);
-    assert.equal((await importFile(tunnel, chosen(path)))?.ids.length, IMPORTED_REQUESTS_MAX);
+    app.answers.harToRead = path;
+    assert.equal((await app.call('import:file', { key }))?.ids.length, IMPORTED_REQUESTS_MAX);
     const targets = log.list().map(({ target }) => target);
     assert.deepEqual([targets.length, targets.at(0), targets.at(-1)], [100, '/99', '/0']);
   });
 
   it("report in the user's language what was left out or refused", async () => {
-    const { leftOut, ids } = await importInto(bench().tunnel, har(1, 'a\r\nb'));
+    const { app, key } = await appWith();
+    const text = har(1, 'a\r\nb');
+    const { leftOut, ids } = await app.call('import:text', { key, text });
     assert.deepEqual(leftOut, ['Request 1 was left out: The value of X cannot contain a line break.']);
     assert.deepEqual(ids, []);
     setLocale({ language: 'de', tag: 'de-DE' });
-    assert.deepEqual((await importInto(bench().tunnel, har(1, 'a\r\nb'))).leftOut, [
+    assert.deepEqual((await app.call('import:text', { key, text })).leftOut, [
       'Anfrage 1 ist ausgelassen: Der Wert von X darf keinen Zeilenumbruch enthalten.',
     ]);
-    const error = await importInto(bench().tunnel, 'curl -F a=b x.example').catch(toCallError);
+    const error = await app.call('import:text', { key, text: 'curl -F a=b x.example' }).catch(toCallError);
     assert.deepEqual(error, {
       code: 'not-imported',
       text: 'Die curl-Option -F wird nicht unterstützt. Geben Sie den Body mit --data-raw an.',
@@ -256,25 +201,25 @@ describe('imported requests', () => {
   });
 
   it('are refused with the reason', async () => {
-    const { tunnel, log } = bench();
+    const { app, key, log } = await appWith();
+    await assert.rejects(app.call('import:text', { key, text: 'wget x' }), ImportRefused);
     const directory = temporaryDirectory();
-    await assert.rejects(importInto(tunnel, 'wget x'), ImportRefused);
-    await assert.rejects(importInto(bench({ folder: '/x' }).tunnel, har(1)), refused(/shares a folder/));
-    await assert.rejects(importFile(tunnel, chosen(directory)), refused(/is not a file/));
-    await assert.rejects(
-      importFile(tunnel, chosen(join(directory, 'no.har'))),
-      refused(/cannot read .*no\.har/),
-    );
     const large = join(directory, 'large.har');
     writeFileSync(large, '');
     truncateSync(large, IMPORT_MAX_BYTES + 1);
-    await assert.rejects(importFile(tunnel, chosen(large)), refused(/is 33 MiB, but the limit is 32 MiB/));
+    for (const [path, reason] of [
+      [directory, /is not a file/],
+      [join(directory, 'no.har'), /cannot read .*no\.har/],
+      [large, /is 33 MiB, but the limit is 32 MiB/],
+    ] as const) {
+      app.answers.harToRead = path;
+      await assert.rejects(app.call('import:file', { key }), refused(reason));
+    }
     assert.deepEqual(log.list(), []);
   });
 
   it('do not change the known state of the local service', async () => {
-    const app = await signedIn();
-    const { key } = await app.call('tunnel:create', FORM);
+    const { app, key } = await appWith();
     app.serve.last.onProblem({ code: 'local-refused', text: 'Nobody is there.' });
     const response = { status: 200, headers: [] };
     const request = { method: 'GET', url: 'https://x.example/', headers: [] };
@@ -292,5 +237,50 @@ describe('a file that cannot be written', () => {
     const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     assert.equal(writeProblem(full), 'there is no space left');
     assert.equal(writeProblem(new Error('the moon is full')), 'the moon is full');
+  });
+});
+
+describeOnPosix('tunnels of the app, for other programs of its user', () => {
+  let base: string;
+  beforeEach(() => {
+    base = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+  });
+  afterEach(() => {
+    closeServers();
+    rmSync(base, { recursive: true, force: true });
+  });
+
+  it("are inspected as a command's are, until the app ends", async () => {
+    const env = { XDG_RUNTIME_DIR: base, TMPDIR: base };
+    const system = fakeSystem();
+    const startHere = () => startInspector(env, (error) => assert.fail(String(error)));
+    const app = await signedIn({ ...system, platform: { ...system.platform, startInspector: startHere } });
+    const { port } = await startHttp((_request, response) => response.end('hello'));
+    const { key } = await app.call('tunnel:create', { ...FORM, port });
+    const { log } = app.core.tunnelList.find(key);
+    for (let n = 0; n < 2; n += 1)
+      log.open().toLocal(Buffer.from('GET /?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n'));
+    const [found] = await findTunnels(runtimeFolder(env));
+    assert.equal(found?.slug, 'slug-1');
+    const inspector = new Inspector(found);
+    assert.deepEqual((await inspector.call('log:detail', { id: 1 })).target, '/?token=[redacted]');
+    assert.equal(await inspector.call('log:replay', { id: 1 }), 3);
+    await app.call('log:clear', { key });
+    assert.deepEqual(await inspector.call('log:list', {}), []);
+    await app.call('undo:take', { id: app.core.undos.views[0]?.id ?? '' });
+    assert.deepEqual(
+      (await inspector.call('log:list', { reveal: true })).map(({ id, status, target }) => [
+        id,
+        status,
+        target,
+      ]),
+      [
+        [3, 200, '/?token=s3cret'],
+        [2, undefined, '/?token=s3cret'],
+        [1, undefined, '/?token=s3cret'],
+      ],
+    );
+    app.core.close();
+    assert.deepEqual(await findTunnels(runtimeFolder(env)), []);
   });
 });

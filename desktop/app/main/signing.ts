@@ -4,7 +4,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
-import type { RequestEdit } from '../../client/inspector/edit.ts';
 import {
   type RequestSummary,
   type SignatureView,
@@ -12,15 +11,16 @@ import {
   WEBHOOK_PROVIDERS,
   type WebhookProvider,
 } from '../../client/inspector/records.ts';
-import type { PrepareReplay, Replayer } from '../../client/inspector/replay.ts';
+import type { PrepareReplay } from '../../client/inspector/replay.ts';
 import { checkSignature, SCHEMES, signAgain } from '../../client/inspector/signatures.ts';
 import type { NewSecret, SecretView, SignatureCheck } from '../ipc/request-views.ts';
 import type { KeyKept } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import { CallFailure } from './failure.ts';
 import type { KeyVault } from './settings/key-vault.ts';
-import type { ShownLog } from './tunnels/tunnel-log.ts';
-import { RECORDED_REQUESTS_MAX } from '../../client/inspector/request-log.ts';
+import { RECORDED_REQUESTS_MAX, type RequestLog } from '../../client/inspector/request-log.ts';
+import { toMessage } from '../../client/messages.ts';
+import { CallRefused } from '../../client/methods/method.ts';
 
 /**
  * Maximum number of signing secrets that a tunnel can have for one service: the one in use, and others as long
@@ -172,8 +172,7 @@ function read(text: string): readonly Kept[] {
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<ShownLog, 'detail'>;
-  readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
+  readonly log: Pick<RequestLog, 'detail'>;
 }
 
 /** Results for the requests of one tunnel, by number, valid for one revision of the secrets. */
@@ -220,37 +219,13 @@ export class Signatures {
     await this.#secrets.add(tunnel, provider, secret);
   }
 
-  /**
-   * Repeats a request with the signature that its service would create now.
-   *
-   * @returns number of the new request
-   * @throws ReplayRefused, CallFailure
-   */
-  replay(tunnel: SignedTunnel, id: number): Promise<number> {
-    return tunnel.replayer.replay(id, this.#signer(tunnel, t('problem.noSecret')));
-  }
-
-  /**
-   * Sends an edited request with a signature for its new content.
-   *
-   * @returns number of the new request
-   * @throws ReplayRefused, EditRefused, CallFailure
-   */
-  replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
-    return tunnel.replayer.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
-  }
-
-  /** Signs with the newest secret, for now. @param unsigned text for a missing secret */
-  #signer(tunnel: SignedTunnel, unsigned: string): PrepareReplay {
+  /** Signs a request as its service would now, with the newest secret; that throws a CallRefused without one. */
+  signer(tunnel: SignedTunnel, isEdited: boolean): PrepareReplay {
     return (request) => {
-      const signed = this.#sign(tunnel, request);
+      const signed = signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
       if (signed !== undefined) return signed;
-      throw new CallFailure({ code: 'no-secret', text: unsigned });
+      throw new CallRefused('no-secret', toMessage(isEdited ? 'replay.cannotSign' : 'replay.noSecret'));
     };
-  }
-
-  #sign(tunnel: SignedTunnel, request: Buffer): Buffer | undefined {
-    return signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
   }
 
   #view(tunnel: SignedTunnel, request: RequestSummary): SignatureView | undefined {
@@ -277,7 +252,7 @@ export class Signatures {
   }
 
   #check(tunnel: SignedTunnel, id: number): SignatureView | undefined {
-    const detail = tunnel.log.detail(id, true);
+    const detail = tunnel.log.detail(id, { reveal: true });
     return (
       detail &&
       checkSignature(detail.request, detail.startedAt, (provider) => this.#secrets.of(tunnel, provider))

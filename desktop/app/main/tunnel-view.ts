@@ -1,9 +1,6 @@
 import { basename } from 'node:path';
 import { parseDuration } from '../../../shared/duration.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
-import { decodeBeginning, DECODED_BODY_MAX_BYTES } from '../../client/inspector/decode-body.ts';
-import { beginningOf, type RecordedMessage, type RequestDetail } from '../../client/inspector/records.ts';
-import type { DetailView, MessageView } from '../ipc/ipc.ts';
 import type { Problem, TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 import type { PortScan } from './ports.ts';
@@ -51,7 +48,7 @@ export function tunnelView(item: TunnelItem, scan: PortScan | undefined, isJudge
     requests,
     bytesIn: tunnel.bytes_in,
     bytesOut: tunnel.bytes_out,
-    recent: log.list(RECENT_REQUESTS),
+    recent: log.list(undefined, RECENT_REQUESTS),
     pulse: log.pulse,
     log: log.point,
     logView,
@@ -71,27 +68,6 @@ function problemNow(
     code: 'local-refused',
     text: t('problem.nothingListens', { port }),
   };
-}
-
-/** A request as the window shows it, with decoded bodies. */
-export function detailView(detail: RequestDetail): DetailView {
-  const { request, response } = detail;
-  return { ...detail, request: messageView(request), response: response && messageView(response) };
-}
-
-function messageView(message: RecordedMessage): MessageView {
-  const decoded = decodeBeginning(message);
-  const shown = isPicture(message) ? message : beginningOf(message, DECODED_BODY_MAX_BYTES);
-  if (decoded.removed.length + decoded.codings.length === 0) return shown;
-  if (decoded.removed.length === 0) return { ...shown, decoded: { ...decoded, bytes: shown.body } };
-  // A copy, because all of the memory behind a Uint8Array goes to the window.
-  return { ...message, body: shown.body, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
-}
-
-/** Part of a picture is no picture. */
-function isPicture({ fields }: RecordedMessage): boolean {
-  const type = fields.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
-  return /^image\/(?!svg)/i.test(type);
 }
 
 /** The name that people use. The root of a disk has only its path. */

@@ -715,15 +715,10 @@ const PROBLEMS = {
   'problem.wrong': 'Something went wrong in Culvert. Try again.',
   'problem.nothingListens':
     'Nothing is listening on port {port}. Visitors see a 502 error until you start your server.',
-  'problem.cannotSign':
-    'Culvert cannot sign this request: it has no signature header from a service whose secret you have added. Put the header back, or send the request without signing it.',
-  'problem.importFolder':
-    'This tunnel shares a folder. Import requests into a tunnel that forwards to a port.',
   'problem.importNoFile': '{path} is not a file.',
   'problem.importNotRead': 'Culvert cannot read {path}: {why}.',
   'problem.importTooLarge': '{path} is {size} MiB, but the limit is {max} MiB. Export fewer requests.',
   'problem.pasteCurl': 'Paste a curl command.',
-  'problem.noSecret': 'There is no secret to sign this request with. Add the secret first.',
   'problem.tooManySecrets':
     'Culvert stores at most {max} secrets per service for each tunnel. Remove a secret first.',
   'problem.notInvitation': 'This is not an invitation.',
@@ -738,10 +733,8 @@ const PROBLEMS = {
   'problem.cancelled': 'Cancelled.',
   'problem.ownWindow': "Only Culvert's own window can do this.",
   'problem.notWebAddress': 'The relay sent an address that is not a web address.',
-  'problem.requestGone': 'This request is no longer available.',
   'problem.takesNothing': 'This action accepts no input.',
   'problem.time': 'Enter a time such as 30m, 4h or 1h30m.',
-  'problem.tooManyHeaders': 'A request can have at most {max} headers.',
   'problem.giveRelay': 'Enter the address of your relay.',
   'problem.giveKey': 'Enter an API key. It begins with cvt_.',
   'problem.longNote': 'A note can have at most {max} characters.',
@@ -750,7 +743,6 @@ const PROBLEMS = {
   'problem.pasteSecret': 'Paste the secret.',
   'problem.shortcut':
     'Your system did not accept this shortcut. Another program may be using it. Choose a different one.',
-  'problem.requestsGone': 'These requests are no longer available.',
   'problem.dropSeveral': 'Drop one folder at a time.',
   'problem.dropNoFolder':
     'This is not a folder on this computer. Drop a single folder that you are allowed to read.',
@@ -798,8 +790,6 @@ const PROBLEMS = {
   'accepted.ttl': 'a duration of at least 1s, such as 90s, 30m, 4h or 1h30m',
   'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',
   'problem.fileNotWritten': 'Culvert cannot write {path}: {why}.',
-  'problem.harTooLarge':
-    'A HAR file can be at most {max} MiB, and only the first {count} of these requests fit within that limit. Narrow your search.',
   'problem.systemRefused': 'Your system did not accept this: {why}.',
   'writing.mayNot': 'you are not allowed to write there',
   'writing.readOnly': 'the location is read-only',

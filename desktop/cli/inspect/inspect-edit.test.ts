@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import { checkEdit, composeRequest, writtenValue } from '../../client/inspector/edit.ts';
+import { checkEdit, composeRequest } from '../../client/inspector/edit.ts';
+import { writtenValue } from '../../client/inspector/readable.ts';
 import { type RequestDetail, trimBlanks } from '../../client/inspector/records.ts';
 import { RequestLog } from '../../client/inspector/request-log.ts';
 import { changed, editedByHand, parseRequestText, requestText, RequestTextError } from './inspect-edit.ts';

@@ -4,13 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { byteSize } from '../../client/inspector/readable.ts';
-import {
-  editable,
-  editableText,
-  type RequestEdit,
-  shownValue,
-  writtenValue,
-} from '../../client/inspector/edit.ts';
+import { editable, editableText, type RequestEdit } from '../../client/inspector/edit.ts';
+import { utf8Text, writtenValue } from '../../client/inspector/readable.ts';
 import { type RequestDetail, trimBlanks } from '../../client/inspector/records.ts';
 import { IMPORT_MAX_BYTES } from '../../client/inspector/import-text.ts';
 
@@ -136,7 +131,7 @@ export function requestText(detail: RequestDetail): string {
         ]
       : []),
   ];
-  const head = [`${method} ${target}`, ...fields.map(([name, value]) => `${name}: ${shownValue(value)}`)];
+  const head = [`${method} ${target}`, ...fields.map(([name, value]) => `${name}: ${utf8Text(value)}`)];
   return `${notes.map((note) => `# ${note}\n`).join('')}${head.map((line) => `${line}\n`).join('')}\n${body === undefined ? '' : `${body}\n`}`;
 }
 

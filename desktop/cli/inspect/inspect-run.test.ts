@@ -8,7 +8,7 @@ import { LogSearch } from '../../client/inspector/search.ts';
 import { LOG_METHODS } from '../../client/methods/log-methods.ts';
 import { CallRefused } from '../../client/methods/method.ts';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
-import { exportHar, importRequests, InputError, readAll } from './inspect-run.ts';
+import { exported, importRequests, InputError, readAll } from './inspect-run.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
 
 const NOTHING = Readable.from([]);
@@ -49,13 +49,11 @@ const ORIGIN = 'https://demo.example.com';
 /** The same as over the socket, without one. */
 function inspectorOf(log: RequestLog): Pick<Inspector, 'call'> {
   const tunnel = {
-    id: 'tun_1',
-    slug: 'demo',
-    publicUrl: ORIGIN,
+    tunnel: { id: 'tun_1', slug: 'demo', public_url: ORIGIN },
     log,
     search: new LogSearch(log),
     replayer: { replay: () => assert.fail(), replayEdited: () => assert.fail() },
-    host: 'demo.example.com',
+    localHost: 'demo.example.com',
   };
   const host = {
     mayReveal: true,
@@ -90,8 +88,7 @@ describe('an export', () => {
     const log = logOf('/a', '/b', '/bc');
     log.open().toLocal(Buffer.from('GET /half'));
     const urls = async (requests: readonly number[], filter: string): Promise<string[]> => {
-      const { entries } = (await exportHar(inspectorOf(log), { requests, filter, reveal: false }, ORIGIN))
-        .log;
+      const { entries } = (await exported(inspectorOf(log), { requests, filter, reveal: false }, ORIGIN)).log;
       return entries.map(({ request }) => request.url.slice(ORIGIN.length));
     };
     assert.deepEqual(await urls([], ''), ['/a', '/b', '/bc']);

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { REDACTED } from '../../../shared/version.ts';
 import { curlCommand, shellOf } from '../../client/inspector/curl.ts';
 import { ImportRefused, type RequestEdit } from '../../client/inspector/edit.ts';
-import { type Har, harOf } from '../../client/inspector/har.ts';
+import { exportHar, type Har, ifAvailable } from '../../client/inspector/har.ts';
 import { importText, IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
 import { matchingMessages } from '../../client/inspector/readable.ts';
 import {
@@ -23,7 +23,6 @@ import {
   RECORDED_BODY_MAX_BYTES,
 } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
-import { CallRefused } from '../../client/methods/method.ts';
 import type { CommandContext } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
 import { changed, editedByHand, editText, type RequestChanges } from './inspect-edit.ts';
@@ -111,7 +110,7 @@ export async function runInspect(
     }
     case 'export': {
       const { requests } = action;
-      const har = await exportHar(inspector, { requests, filter: command.filter, reveal }, tunnel.publicUrl);
+      const har = await exported(inspector, { requests, filter: command.filter, reveal }, tunnel.publicUrl);
       output.out(jsonLine(har));
       if (har.log.comment !== undefined)
         output.err(`culvert: ${har.log.comment} Use --reveal to include them.\n`);
@@ -270,35 +269,20 @@ interface Exported {
 }
 
 /**
- * The requests as a HAR, oldest first.
+ * The requests as a HAR: those with these numbers, or all that match, oldest first.
  *
  * @param origin of the tunnel
- * @throws CallRefused for an unknown number
+ * @throws CallRefused for an unknown number, or too many requests
  */
-export async function exportHar(
+export async function exported(
   inspector: Asked,
   { requests, filter, reveal }: Exported,
   origin: string,
 ): Promise<Har> {
-  const details: RequestDetail[] = [];
-  if (requests.length > 0)
-    for (const id of requests) details.push(await inspector.call('log:detail', { id, reveal }));
-  else
-    for (const { id } of matching(await inspector.call('log:list', { reveal }), filter).toReversed()) {
-      const detail = await ifThere(inspector.call('log:detail', { id, reveal }));
-      if (detail !== undefined) details.push(detail);
-    }
-  return harOf(details, origin);
-}
-
-/** By now the log may have dropped a request, or may still wait for the rest of its head. */
-async function ifThere(shown: Promise<RequestDetail>): Promise<RequestDetail | undefined> {
-  try {
-    return await shown;
-  } catch (error) {
-    if (error instanceof CallRefused && error.code === 'unknown-request') return undefined;
-    throw error;
-  }
+  const read = (id: number): Promise<RequestDetail> => inspector.call('log:detail', { id, reveal });
+  if (requests.length > 0) return exportHar(requests, read, origin);
+  const all = matching(await inspector.call('log:list', { reveal }), filter).map(({ id }) => id);
+  return exportHar(all.toReversed(), (id) => ifAvailable(read(id)), origin);
 }
 
 /** Summary of an import. */

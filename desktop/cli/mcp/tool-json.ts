@@ -3,8 +3,7 @@ import type { JsonObject } from '../../../shared/fields.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { ValueRule } from '../../../shared/value-rules.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
-import { shownValue } from '../../client/inspector/edit.ts';
-import { textIn } from '../../client/inspector/readable.ts';
+import { textIn, utf8Text } from '../../client/inspector/readable.ts';
 import type { RecordedMessage, RequestDetail } from '../../client/inspector/records.ts';
 import { jsonLine } from '../output/format.ts';
 import { summaryJson } from '../inspect/inspect-format.ts';
@@ -182,7 +181,7 @@ function messageView(message: RecordedMessage) {
   const { startLine, fields, isTruncated } = message;
   return {
     start_line: startLine,
-    headers: fields.map(([name, value]) => `${name}: ${shownValue(value)}`),
+    headers: fields.map(([name, value]) => `${name}: ${utf8Text(value)}`),
     ...bodyView(message),
     ...(isTruncated && { body_note: 'Only the beginning of the body was recorded.' }),
   };

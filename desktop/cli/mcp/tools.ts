@@ -27,13 +27,7 @@ import { matching } from '../../client/inspector/records.ts';
 import { localPort } from '../../client/local/local-service.ts';
 import { type Message, toMessage, textOf } from '../../client/messages.ts';
 import type { AgentMethod, LogMethods } from '../../client/methods/log-methods.ts';
-import {
-  answerCall,
-  type Effect,
-  type ErrorWords,
-  forAgents,
-  type Method,
-} from '../../client/methods/method.ts';
+import { answerCall, type ErrorWords, forAgents, type Method } from '../../client/methods/method.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
 import { accessMessage, describeAccess } from '../command-line/access-options.ts';
 import { diagnoseRelay } from '../commands/doctor.ts';
@@ -99,8 +93,12 @@ interface Call extends ToolsOptions {
   readonly limited: <T>(tool: string, max: number, run: () => Promise<T>) => Promise<T>;
 }
 
+/** `read`: changes nothing. `local`: reaches only this machine. `public`: changes who can reach it. */
+type Effect = 'read' | 'local' | 'public';
+
 /** A method with what an agent needs to know of it. */
 interface Tool extends Method<never, ToolResult, Call> {
+  readonly effect: Effect;
   readonly title: string;
   readonly description: string;
   readonly inputSchema: ToolDescription['inputSchema'];

@@ -6,8 +6,7 @@ import type { TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { describeFailure, ExitCode, exitCodeOf, exitCodeOfFailure } from '../../client/failures.ts';
 import { Host, type HostOptions } from '../../client/host/host.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
-import { InspectorServer } from '../../client/inspector/inspector-server.ts';
-import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
+import { startInspector } from '../../client/inspector/inspector-server.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { createTunnelClient } from '../../client/tunnel-client.ts';
@@ -36,14 +35,10 @@ export async function inspectedHost(
   output: Output,
   clock?: Clock,
 ): Promise<{ readonly host: Host; readonly stop: () => void }> {
-  try {
-    const inspector = new InspectorServer(runtimeFolder(process.env));
-    await inspector.start();
-    return { host: hostOf(access, inspector, clock), stop: () => inspector.stop() };
-  } catch (error) {
-    output.err(`culvert: "culvert inspect" cannot find this process: ${describeFailure(error)}\n`);
-    return { host: hostOf(access, undefined, clock), stop() {} };
-  }
+  const inspector = await startInspector(process.env, (error) =>
+    output.err(`culvert: "culvert inspect" cannot find this process: ${describeFailure(error)}\n`),
+  );
+  return { host: hostOf(access, inspector, clock), stop: () => inspector?.stop() };
 }
 
 export interface ServeOptions {

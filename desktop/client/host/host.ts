@@ -7,7 +7,7 @@ import type { Access } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { type Claim, claimRequest } from '../config/claims.ts';
 import type { TunnelSettings } from '../config/tunnel-spec.ts';
-import type { InspectedTunnel, InspectorServer } from '../inspector/inspector-server.ts';
+import type { InspectorServer } from '../inspector/inspector-server.ts';
 import { type Message, toMessage } from '../messages.ts';
 import {
   type ApiClient,
@@ -260,12 +260,11 @@ export class Host {
   #open(known: KnownTunnel): ServedTunnel {
     const { inspector } = this.#options;
     const served = new ServedTunnel(known, this.#options);
-    const inspected = inspectedOf(served);
     served.listen({
       onChange: () => this.changed.emit(),
       onState({ name }) {
-        if (name === 'ended') inspector?.remove(inspected);
-        else inspector?.add(inspected);
+        if (name === 'ended') inspector?.remove(served);
+        else inspector?.add(served);
       },
     });
     return served;
@@ -354,25 +353,4 @@ export class NotSaved extends Error {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'NotSaved';
   }
-}
-
-/** Another tunnel of the relay may take the place of the one that is served now. */
-function inspectedOf(served: ServedTunnel): InspectedTunnel {
-  const { log, replayer } = served;
-  return {
-    log,
-    replayer,
-    get id() {
-      return served.tunnel.id;
-    },
-    get slug() {
-      return served.tunnel.slug;
-    },
-    get publicUrl() {
-      return served.tunnel.public_url;
-    },
-    get host() {
-      return served.localHost;
-    },
-  };
 }

@@ -11,6 +11,7 @@ import type { OfflineReason } from '../control/verdict.ts';
 import { ExpiryWatch, isKeptOpen } from '../expiry-watch.ts';
 import { Replayer, ReplayRefused } from '../inspector/replay.ts';
 import { RequestLog, RECORDED_REQUESTS_MAX } from '../inspector/request-log.ts';
+import { LogSearch } from '../inspector/search.ts';
 import type { LocalDialer } from '../local/local-dialer.ts';
 import { replacementHost } from '../local/local-error.ts';
 import { MessageError, type MessageValue, toMessage } from '../messages.ts';
@@ -108,6 +109,7 @@ export class ServedTunnel {
   readonly settings: TunnelSettings;
   /** what visitors have asked for */
   readonly log: RequestLog;
+  readonly search: LogSearch;
   /** sends recorded requests to the local service again */
   readonly replayer: Replayer;
   readonly #options: ServedTunnelOptions;
@@ -142,6 +144,7 @@ export class ServedTunnel {
     this.#password = password;
     if (ended !== undefined) this.#state = { name: 'ended', ...ended };
     this.log = new RequestLog(clock, requestsMax, keptBody);
+    this.search = new LogSearch(this.log);
     this.replayer = new Replayer(this.log, (request) => this.#serviceOf(request), this.#deadlines);
     this.#counted = { requests: tunnel.requests, visits: 0 };
     const { target } = settings;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { decodeBody, DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from './decode-body.ts';
-import type { DecodedBody } from './records.ts';
+import { exampleDetail } from '../../testing/views.ts';
+import { decodeBody, DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX, detailView } from './decode-body.ts';
+import type { DecodedBody, RecordedMessage } from './records.ts';
 
 const TEXT = Buffer.from('hello '.repeat(1000));
 
@@ -82,5 +83,57 @@ describe('a compressed body', () => {
   it('must not need a zstd window larger than 8 MiB', () => {
     assert.deepEqual(Buffer.from(decode(zstdFrame(13), 'zstd').bytes).toString(), 'x');
     assert.equal(decode(zstdFrame(14), 'zstd').problem, 'damaged');
+  });
+});
+function message(body: Buffer, coding?: string): RecordedMessage {
+  const fields: RecordedMessage['fields'] = coding === undefined ? [] : [['Content-Encoding', coding]];
+  return { startLine: '', fields, body, isTruncated: false };
+}
+
+describe('a request for a window', () => {
+  it('also has compressed bodies in decoded form', () => {
+    const packed = gzipSync('{"a":1}');
+    const detail = exampleDetail({
+      request: message(packed, 'gzip'),
+      response: message(Buffer.from('plain')),
+    });
+    const { request, response } = detailView(detail);
+    assert.equal(request.body, packed);
+    assert.equal(Buffer.from(request.decoded?.bytes ?? []).toString(), '{"a":1}');
+    assert.equal(response, detail.response);
+  });
+
+  it('has the beginning of a large body, but all of a picture', () => {
+    const large = Buffer.alloc(DECODED_BODY_MAX_BYTES + 1, 'a');
+    const picture = { ...message(large), fields: [['Content-Type', 'image/png']] as const };
+    const { request, response } = detailView(exampleDetail({ request: message(large), response: picture }));
+    assert.deepEqual(
+      [request.body.length, request.body.buffer.byteLength, request.wholeBytes, request.isTruncated],
+      [DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES, DECODED_BODY_MAX_BYTES + 1, false],
+    );
+    assert.deepEqual([response?.body.length, response?.wholeBytes], [large.length, undefined]);
+  });
+
+  it('has the beginning of a body that is large once it is decoded', () => {
+    const text = Array.from({ length: DECODED_BODY_MAX_BYTES / 4 }, (_, n) => `${n} `).join('');
+    const { request } = detailView(exampleDetail({ request: message(gzipSync(text), 'gzip') }));
+    const { bytes = Buffer.alloc(0), isCut, problem } = request.decoded ?? {};
+    assert.deepEqual([isCut, problem], [true, undefined]);
+    assert.ok(bytes.length > DECODED_BODY_MAX_BYTES / 4 && bytes.length <= DECODED_BODY_MAX_BYTES);
+    assert.ok(text.startsWith(Buffer.from(bytes).toString()));
+  });
+
+  it('has a body of zeros as it was sent, because nearly nothing of it decodes to too much', () => {
+    const zeros = gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1));
+    const { request } = detailView(exampleDetail({ request: message(zeros, 'gzip') }));
+    assert.deepEqual([request.decoded?.problem, request.decoded?.isCut], ['too-large', undefined]);
+  });
+
+  it('gives the reason if a body cannot be decoded', () => {
+    const { request, response } = detailView(
+      exampleDetail({ request: message(Buffer.from('plain'), 'gzip') }),
+    );
+    assert.equal(request.decoded?.problem, 'damaged');
+    assert.equal(response, undefined);
   });
 });

@@ -1,4 +1,12 @@
-import { type DecodedBody, fieldValues, type RecordedMessage } from './records.ts';
+import {
+  beginningOf,
+  type DecodedBody,
+  type DetailView,
+  fieldValues,
+  type MessageView,
+  type RecordedMessage,
+  type RequestDetail,
+} from './records.ts';
 
 /** Maximum size to which a compressed body is decompressed for display. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
@@ -57,6 +65,27 @@ export function decodeBeginning(message: RecordedMessage): DecodedBody {
     if (decoded.problem === undefined) return { ...decoded, isCut: true };
   }
   return whole;
+}
+
+/** A request as a window shows it: its bodies are decoded, up to {@link DECODED_BODY_MAX_BYTES}. */
+export function detailView(detail: RequestDetail): DetailView {
+  const { request, response } = detail;
+  return { ...detail, request: messageView(request), response: response && messageView(response) };
+}
+
+function messageView(message: RecordedMessage): MessageView {
+  const decoded = decodeBeginning(message);
+  const shown = isPicture(message) ? message : beginningOf(message, DECODED_BODY_MAX_BYTES);
+  if (decoded.removed.length + decoded.codings.length === 0) return shown;
+  if (decoded.removed.length === 0) return { ...shown, decoded: { ...decoded, bytes: shown.body } };
+  // A copy, because all of the memory behind a Uint8Array goes to the window.
+  return { ...message, body: shown.body, decoded: { ...decoded, bytes: Uint8Array.from(decoded.bytes) } };
+}
+
+/** Part of a picture is no picture. */
+function isPicture({ fields }: RecordedMessage): boolean {
+  const type = fields.find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  return /^image\/(?!svg)/i.test(type);
 }
 
 type Decoder = (bytes: Uint8Array) => Uint8Array;

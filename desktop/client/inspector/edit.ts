@@ -1,5 +1,4 @@
 /** Validates edited and imported requests: the relay must be able to forward them, and the log to record them completely. */
-import { isUtf8 } from 'node:buffer';
 import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
 import { type Message, MessageError, type MessageValue, toMessage, textOf } from '../messages.ts';
@@ -165,19 +164,6 @@ export function percentEncoded(target: string): string {
 export function fieldBytes(value: string): Buffer {
   const isBytes = !/[^\0-\u00ff]/.test(value);
   return Buffer.from(value, isBytes ? 'latin1' : 'utf8');
-}
-
-/* Field values for people are UTF-8; recorded ones have one character per byte. */
-
-/** The value as text. A value that is not UTF-8 stays unchanged, and is sent as UTF-8 if it is edited. */
-export function shownValue(value: string): string {
-  const bytes = Buffer.from(value, 'latin1');
-  return isUtf8(bytes) ? bytes.toString() : value;
-}
-
-/** The value with one character per byte for a text. */
-export function writtenValue(text: string): string {
-  return Buffer.from(text).toString('latin1');
 }
 
 /**

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { textOf } from '../messages.ts';
 import { checkEdit, composeRequest, ImportRefused } from './edit.ts';
-import { type Har, harOf, importHar } from './har.ts';
+import { exportHar, type Har, HAR_MAX_BYTES, importHar } from './har.ts';
 import { addImported, importText } from './import-text.ts';
 import { trimBlanks } from './records.ts';
 import { RequestLog } from './request-log.ts';
@@ -19,9 +19,9 @@ function logOf(request: string | Buffer, response: string | Buffer = OK): Reques
   return log;
 }
 
-function exported(log: RequestLog, reveal = false, id = 1): Har {
+async function exported(log: RequestLog, reveal = false, id = 1): Promise<Har> {
   const detail = log.detail(id, { reveal }) ?? assert.fail('the request was not recorded');
-  return JSON.parse(JSON.stringify(harOf([detail], ORIGIN))) as Har;
+  return JSON.parse(JSON.stringify(await exportHar([id], () => Promise.resolve(detail), ORIGIN))) as Har;
 }
 
 function entry(change: object, response?: object): string {
@@ -30,13 +30,13 @@ function entry(change: object, response?: object): string {
 }
 
 describe('an exported HAR', () => {
-  it('describes the exchanges in HAR 1.2', () => {
+  it('describes the exchanges in HAR 1.2', async () => {
     const log = logOf(
       'POST /a?x=1&y=%20 HTTP/1.1\r\nHost: demo.example.com\r\nCookie: a=1; b=2\r\n' +
         'Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{"ä":1',
       'HTTP/1.1 302 Moved Away\r\nLocation: /b\r\nSet-Cookie: c=3; Path=/\r\nContent-Length: 2\r\n\r\nno',
     );
-    const { log: har } = exported(log, true);
+    const { log: har } = await exported(log, true);
     assert.deepEqual([har.version, har.creator.name, har.comment], ['1.2', 'Culvert', undefined]);
     const [only] = har.entries;
     assert.equal(only?.startedDateTime, '2026-01-02T00:00:00.000Z');
@@ -68,18 +68,18 @@ describe('an exported HAR', () => {
     assert.deepEqual(content, { size: 2, mimeType: 'application/octet-stream', text: 'no' });
   });
 
-  it('has no secrets unless requested, and notes that', () => {
+  it('has no secrets unless requested, and notes that', async () => {
     const log = logOf(
       'GET /?token=s3cret HTTP/1.1\r\nAuthorization: Bearer s3cret\r\nCookie: sid=s3cret\r\n\r\n',
     );
-    const hidden = exported(log);
+    const hidden = await exported(log);
     assert.doesNotMatch(JSON.stringify(hidden), /s3cret/);
     assert.match(hidden.log.comment ?? '', /replaced by \[redacted\]/);
     // In the address, the query, two headers, and the list of cookies.
-    assert.equal(JSON.stringify(exported(log, true)).match(/s3cret/g)?.length, 5);
+    assert.equal(JSON.stringify(await exported(log, true)).match(/s3cret/g)?.length, 5);
   });
 
-  it('has bodies as text or in base64, without content coding if they are shown decoded', () => {
+  it('has bodies as text or in base64, without content coding if they are shown decoded', async () => {
     const log = logOf(
       Buffer.concat([Buffer.from('POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\n'), Buffer.from([0, 0xff, 1])]),
       Buffer.concat([
@@ -87,7 +87,7 @@ describe('an exported HAR', () => {
         gzipSync('{"a":1}'),
       ]),
     );
-    const [only] = exported(log).log.entries;
+    const [only] = (await exported(log)).log.entries;
     assert.deepEqual(only?.request.postData, {
       mimeType: 'application/octet-stream',
       text: 'AP8B',
@@ -96,10 +96,23 @@ describe('an exported HAR', () => {
     assert.equal(only.response.content.text, '{"a":1}');
   });
 
-  it('marks bodies that were cut, and requests without a response', () => {
+  it('leaves out what is gone, and is limited to 32 MiB', async () => {
+    const detail = logOf('GET /?token=s3cret HTTP/1.1\r\n\r\n').detail(1) ?? assert.fail();
+    const body = new Uint8Array(1024 * 1024).fill(0x61);
+    const large = { ...detail, request: { ...detail.request, body } };
+    const ids = Array.from({ length: HAR_MAX_BYTES / body.length }, (_, index) => index + 1);
+    await assert.rejects(
+      exportHar(ids, () => Promise.resolve(large), ORIGIN),
+      /at most 32 MiB, and only the first 31/,
+    );
+    const all = await exportHar(ids, (id) => Promise.resolve(id === 1 ? undefined : large), ORIGIN);
+    assert.equal(all.log.entries.length, 31);
+  });
+
+  it('marks bodies that were cut, and requests without a response', async () => {
     const log = new RequestLog();
     log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
-    const [only] = exported(log).log.entries;
+    const [only] = (await exported(log)).log.entries;
     assert.equal(only?.request.postData?.['_truncated'], true);
     assert.match(only.request.postData.comment ?? '', /rest of this body/);
     assert.deepEqual([only.request.bodySize, only.response.status, only.response.content.size], [-1, 0, 0]);
@@ -107,7 +120,7 @@ describe('an exported HAR', () => {
 });
 
 describe('an imported HAR', () => {
-  it('equals the exported request and response, with any content', () => {
+  it('equals the exported request and response, with any content', async () => {
     const value = fc.string({ unit: 'binary-ascii', maxLength: 10 }).map((text) => trimBlanks(text));
     const edits = fc.record({
       method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'PURGE'),
@@ -119,8 +132,8 @@ describe('an imported HAR', () => {
       ),
     });
     let count = 0;
-    fc.assert(
-      fc.property(edits, fc.uint8Array({ maxLength: 20 }), (edit, answer) => {
+    await fc.assert(
+      fc.asyncProperty(edits, fc.uint8Array({ maxLength: 20 }), async (edit, answer) => {
         if (checkEdit(edit).length > 0) return;
         count += 1;
         const head = `HTTP/1.1 201 Made\r\nX-Y: z\r\nContent-Length: ${edit.method === 'HEAD' ? 0 : answer.length}\r\n\r\n`;
@@ -129,7 +142,7 @@ describe('an imported HAR', () => {
           composeRequest(edit, 'demo.example.com'),
           Buffer.concat([Buffer.from(head), content]),
         );
-        const [again] = importHar(JSON.stringify(exported(log, true)));
+        const [again] = importHar(JSON.stringify(await exported(log, true)));
         assert.ok(again?.response);
         const { response, ...request } = again;
         assert.deepEqual(
@@ -149,8 +162,8 @@ describe('an imported HAR', () => {
         );
         const number = addImported(log, again, 'demo.example.com');
         assert.deepEqual(
-          exported(log, true, number).log.entries,
-          exported(log, true).log.entries,
+          (await exported(log, true, number)).log.entries,
+          (await exported(log, true)).log.entries,
           'what is imported is exported as it was',
         );
       }),

@@ -1,8 +1,10 @@
 /** Exports recorded requests as an HTTP archive. */
 import { isUtf8 } from 'node:buffer';
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { array, boolean, type InferType, number, object, string, ValidationError } from 'yup';
 import { REDACTED, VERSION } from '../../../shared/version.ts';
 import { toMessage } from '../messages.ts';
+import { CallRefused } from '../methods/method.ts';
 import {
   type ImportedRequest,
   type ImportedResponse,
@@ -17,19 +19,39 @@ import { fieldValues, type RecordedMessage, type RequestDetail } from './records
 const UNKNOWN_TYPE = 'application/octet-stream';
 const CUT = 'The rest of this body was not recorded.';
 
-/**
- * Secrets are written as `details` have them. If any are redacted, the archive notes that.
- *
- * @param details in the order of arrival
- * @param origin scheme and authority that visitors use, such as the tunnel's `public_url`
- */
-export function harOf(details: readonly RequestDetail[], origin: string): Har {
-  return harOfEntries(details.map((detail) => harEntry(detail, origin)));
-}
+/** Maximum size of an exported HAR file: what `culvert inspect import` takes. */
+export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
-/** The archive of entries made by {@link harEntry}, in that order. */
-export function harOfEntries(entries: readonly HarEntry[]): Har {
-  const hasRedacted = JSON.stringify(entries).includes(REDACTED);
+/**
+ * Makes an archive of requests, in this order. Secrets are written as `detailOf` has them; if any are redacted, the archive
+ * notes that. Yields to visitors' requests in between.
+ *
+ * @param detailOf reads one of them; `undefined` leaves it out
+ * @param origin scheme and authority that visitors use, such as the tunnel's `public_url`
+ * @throws CallRefused if it is too large
+ */
+export async function exportHar(
+  ids: readonly number[],
+  detailOf: (id: number) => Promise<RequestDetail | undefined>,
+  origin: string,
+): Promise<Har> {
+  const entries: HarEntry[] = [];
+  let size = 0;
+  let hasRedacted = false;
+  for (const id of ids) {
+    const detail = await detailOf(id);
+    if (detail === undefined) continue;
+    const entry = harEntry(detail, origin);
+    const text = JSON.stringify(entry);
+    size += Buffer.byteLength(text);
+    if (size > HAR_MAX_BYTES) {
+      const values = { max: HAR_MAX_BYTES / 1024 / 1024, count: entries.length };
+      throw new CallRefused('too-large', toMessage('har.tooLarge', values));
+    }
+    hasRedacted ||= text.includes(REDACTED);
+    entries.push(entry);
+    await otherWork();
+  }
   const comment = `Secrets are replaced by ${REDACTED}.`;
   return {
     log: {
@@ -41,8 +63,17 @@ export function harOfEntries(entries: readonly HarEntry[]): Har {
   };
 }
 
-/** One request as an entry of an archive. @param origin as for {@link harOf} */
-export function harEntry(detail: RequestDetail, origin: string): HarEntry {
+/** A request, unless it is no longer available, or has not arrived yet. */
+export async function ifAvailable<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof CallRefused && error.code === 'unknown-request') return undefined;
+    throw error;
+  }
+}
+
+function harEntry(detail: RequestDetail, origin: string): HarEntry {
   const { connectedMs, answeredMs } = detail.timing;
   const time = detail.durationMs ?? 0;
   const answered = Math.min(answeredMs ?? time, time);

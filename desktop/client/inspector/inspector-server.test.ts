@@ -19,7 +19,6 @@ import {
   INSPECT_BACKLOG_MAX_BYTES,
 } from './inspector.ts';
 import {
-  type InspectedTunnel,
   InspectorServer,
   INSPECT_CALLS_MAX,
   INSPECT_REQUEST_MAX_BYTES,
@@ -29,6 +28,8 @@ import { type RequestSummary, SEARCH_MAX_CHARS } from './records.ts';
 import { type PrepareReplay, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 import { runtimeFolder, type RuntimeFolder } from './runtime-folder.ts';
+import { LogSearch } from './search.ts';
+import type { InspectedTunnel } from '../methods/log-methods.ts';
 import { KEPT_BODY_MAX_BYTES } from '../config/tunnel-spec.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
@@ -47,8 +48,8 @@ function record(log: RequestLog): void {
 }
 
 function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
-  const publicUrl = `http://${slug}.localhost`;
-  return { id: `id-${slug}`, slug, publicUrl, host: `${slug}.localhost`, log, replayer: REPLAYER };
+  const tunnel = { id: `id-${slug}`, slug, public_url: `http://${slug}.localhost` };
+  return { tunnel, localHost: `${slug}.localhost`, log, search: new LogSearch(log), replayer: REPLAYER };
 }
 
 function isRefusal(code: string): (error: unknown) => boolean {

@@ -5,9 +5,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
 import {
   describeRefusal,
+  type InspectedHost,
   type InspectedTunnel,
   LOG_METHODS,
-  type OwnerLogHost,
 } from '../methods/log-methods.ts';
 import { answerCall, CallRefused, type ErrorWords } from '../methods/method.ts';
 import { peerOver } from '../methods/socket-peer.ts';
@@ -17,8 +17,7 @@ import {
   INSPECT_BACKLOG_MAX_BYTES,
   INSPECT_REQUEST_TIMEOUT_MS,
 } from './inspector.ts';
-import type { RuntimeFolder } from './runtime-folder.ts';
-import { LogSearch } from './search.ts';
+import { type RuntimeFolder, runtimeFolder } from './runtime-folder.ts';
 
 /** Maximum number of `culvert inspect` connections to one client process. */
 export const INSPECTORS_MAX = 16;
@@ -32,8 +31,6 @@ export const INSPECT_CALLS_MAX = 8;
  */
 export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
 
-export type { InspectedTunnel };
-
 const WORDS: ErrorWords = {
   describe: describeRefusal,
   wrong: 'This culvert process cannot do what it was asked to.',
@@ -44,7 +41,7 @@ const WORDS: ErrorWords = {
 /** Lets `culvert inspect` inspect the tunnels of this process, over a socket that only this user can open. */
 export class InspectorServer {
   readonly #folder: RuntimeFolder;
-  readonly #tunnels = new Map<InspectedTunnel, LogSearch>();
+  readonly #tunnels = new Set<InspectedTunnel>();
   readonly #server: Server;
   readonly #peers = new WebSocketServer({
     noServer: true,
@@ -96,7 +93,7 @@ export class InspectorServer {
 
   /** Does nothing if it is shown already. */
   add(tunnel: InspectedTunnel): void {
-    if (!this.#tunnels.has(tunnel)) this.#tunnels.set(tunnel, new LogSearch(tunnel.log));
+    this.#tunnels.add(tunnel);
   }
 
   remove(tunnel: InspectedTunnel): void {
@@ -114,9 +111,14 @@ export class InspectorServer {
   /** @param connection of the WebSocket. It is cut while it is silent, unless an answer is being made. */
   #accept(socket: WebSocket, connection: Socket): void {
     const gone = new AbortController();
-    const host: OwnerLogHost = {
+    const host: InspectedHost = {
       mayReveal: true,
-      tunnels: () => [...this.#tunnels.keys()].map(({ id, slug, publicUrl }) => ({ id, slug, publicUrl })),
+      tunnels: () =>
+        [...this.#tunnels].map(({ tunnel: { id, slug, public_url: publicUrl } }) => ({
+          id,
+          slug,
+          publicUrl,
+        })),
       find: (key) => this.#find(key),
       tell(summary) {
         // Cut off a peer that does not read, instead of buffering without limit.
@@ -151,8 +153,27 @@ export class InspectorServer {
   }
 
   /** @throws CallRefused */
-  #find(key: string): ReturnType<OwnerLogHost['find']> {
-    for (const [tunnel, search] of this.#tunnels) if (tunnel.id === key) return { ...tunnel, search };
+  #find(key: string): InspectedTunnel {
+    for (const inspected of this.#tunnels) if (inspected.tunnel.id === key) return inspected;
     throw new CallRefused('unknown-tunnel', 'This tunnel has ended.');
+  }
+}
+
+/**
+ * Lets other programs of this user inspect this process. If that does not work, tunnels are served all the same.
+ *
+ * @param onFailure called with the reason
+ */
+export async function startInspector(
+  env: NodeJS.ProcessEnv,
+  onFailure: (error: unknown) => void,
+): Promise<InspectorServer | undefined> {
+  try {
+    const server = new InspectorServer(runtimeFolder(env));
+    await server.start();
+    return server;
+  } catch (error) {
+    onFailure(error);
+    return undefined;
   }
 }

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
-import { LOG_METHODS, type LogMethods, type TunnelEntry } from '../methods/log-methods.ts';
+import type { LogMethods, TunnelEntry } from '../methods/log-methods.ts';
 import { CallRefused } from '../methods/method.ts';
 import { type Hello, type Peer, PROTOCOL } from '../methods/peer.ts';
 import { peerOver } from '../methods/socket-peer.ts';
@@ -115,10 +115,8 @@ async function ask<M extends keyof LogMethods>(
   payload: object,
 ): Promise<LogMethods[M]['result']> {
   const { peer, end } = await dial(path, () => {});
-  const { effect } = LOG_METHODS[name];
-  const late = AbortSignal.timeout(
-    INSPECT_REQUEST_TIMEOUT_MS + (effect === 'local' ? 2 * REPLAY_TIMEOUT_MS : 0),
-  );
+  const replays = name === 'log:replay' || name === 'log:edit';
+  const late = AbortSignal.timeout(INSPECT_REQUEST_TIMEOUT_MS + (replays ? 2 * REPLAY_TIMEOUT_MS : 0));
   const answer = await peer.call(name, payload, late);
   end();
   if (answer.ok) return answer.value;

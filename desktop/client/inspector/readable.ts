@@ -27,6 +27,11 @@ export function textIn(body: Uint8Array, isCut = false): string | undefined {
   }
 }
 
+/** The value with one character per byte that sends a text as UTF-8. */
+export function writtenValue(text: string): string {
+  return Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('');
+}
+
 /** A request target with its percent codes decoded, except delimiters: `/caf%C3%A9%2F1` is `/café%2F1`. */
 export function readableTarget(target: string): string {
   const text = utf8Text(target);

@@ -51,11 +51,26 @@ export interface TrafficSecond {
   readonly errors: number;
 }
 
-/** Changes of a log since an earlier revision. */
-export interface LogChanges {
-  /** the last change included: ask for more from here */
+/** A reader's position in a log. */
+export interface LogPoint {
+  /** changes when requests are hidden or shown again; earlier parts no longer apply then */
+  readonly epoch: number;
+  /** moves with every change */
   readonly revision: number;
-  /** number of the oldest request that is kept */
+}
+
+/** Where nothing is read yet. */
+export const LOG_START: LogPoint = { epoch: 0, revision: 0 };
+
+/** Changes to a log since the reader's last position. */
+export interface LogUpdate {
+  /** how far it goes: ask for more from here */
+  readonly at: LogPoint;
+  /** whether this replaces everything read before */
+  readonly isWhole: boolean;
+  /** whether there is more than this */
+  readonly isMore: boolean;
+  /** number of the oldest request there is: those before it are gone */
   readonly oldest: number;
   /** in their current state, the one that changed last at the end */
   readonly requests: readonly RequestSummary[];
@@ -129,6 +144,17 @@ export interface DecodedBody {
   readonly problem: 'unknown' | 'damaged' | 'too-large' | 'too-many' | undefined;
   /** whether this is only the beginning */
   readonly isCut?: boolean;
+}
+
+/** A message, and its decoded body if it has content codings. */
+export interface MessageView extends RecordedMessage {
+  readonly decoded?: DecodedBody | undefined;
+}
+
+/** A request as a window shows it. */
+export interface DetailView extends RequestDetail {
+  readonly request: MessageView;
+  readonly response: MessageView | undefined;
 }
 
 /** How a request spent its time, in ms. Includes delays of the peer, because its bytes are forwarded as they arrive. */

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { type RequestSummary, RECORDED_BODY_MAX_BYTES } from './records.ts';
+import { LOG_START, type RequestSummary, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import {
+  LOG_PART_MAX,
   Pulse,
   RequestLog,
   SPARKLINE_SECONDS,
   RECORDED_BYTES_MAX,
   RECORDED_REQUESTS_MAX,
 } from './request-log.ts';
+import { LogSearch } from './search.ts';
 import { KEPT_BODY_MAX_BYTES } from '../config/tunnel-spec.ts';
 import { RECORDED_HEAD_MAX_BYTES } from './recording.ts';
 import { RECORDED_TARGET_MAX_CHARS } from './exchange.ts';
@@ -24,6 +26,14 @@ function exchange(log: RequestLog, bytes: Buffer, response: string | Buffer = OK
   recording.toLocal(bytes);
   recording.toVisitor(Buffer.from(response));
   recording.end(false);
+}
+
+/** A log with so many requests, none of which has a response yet: each is one change. */
+function hidable(count: number) {
+  const log = new RequestLog();
+  const add = (): void => log.open().toLocal(Buffer.from('GET /x HTTP/1.1\r\nHost: a\r\n\r\n'));
+  for (let n = 0; n < count; n += 1) add();
+  return { log, add, ids: () => log.list().map(({ id }) => id) };
 }
 
 describe('the request log', () => {
@@ -120,30 +130,96 @@ describe('the request log', () => {
   });
 
   it('returns changes since a revision, the latest last, in parts without gaps', () => {
-    const log = new RequestLog();
+    const log = new RequestLog(undefined, 2000);
     const open = log.open();
     open.toLocal(post('/slow'));
-    for (let n = 2; n <= 5; n++) exchange(log, post(`/${n}`));
-    const first = log.changes(0, 3);
-    assert.deepEqual([first.requests.map(({ id }) => id), first.oldest], [[1, 2, 3], 1]);
+    const last = LOG_PART_MAX + 2;
+    for (let n = 2; n <= last; n++) exchange(log, post(`/${n}`));
+    const first = log.changes(LOG_START);
+    assert.deepEqual(
+      [first.requests.length, first.requests.at(-1)?.id, first.oldest, first.isMore, first.isWhole],
+      [LOG_PART_MAX, LOG_PART_MAX, 1, true, true],
+    );
     open.toVisitor(Buffer.from(OK));
-    const second = log.changes(first.revision, 10);
+    const second = log.changes(first.at);
     assert.deepEqual(
       second.requests.map(({ id, status }) => [id, status]),
       [
-        [4, 200],
-        [5, 200],
+        [last - 1, 200],
+        [last, 200],
         [1, 200],
       ],
     );
-    assert.equal(second.revision, log.revision);
-    assert.deepEqual(log.changes(second.revision, 10).requests, []);
+    assert.deepEqual([second.at, second.isMore, second.isWhole], [log.point, false, false]);
+    assert.deepEqual(log.changes(second.at).requests, []);
     log.open().toLocal(Buffer.from('GET /half'));
-    assert.deepEqual(log.changes(second.revision, 10).requests, [], 'its head has not come');
+    assert.deepEqual(log.changes(second.at).requests, [], 'its head has not come');
     log.clear(4);
-    assert.equal(log.changes(second.revision, 10).oldest, 5);
-    for (let n = 0; n < RECORDED_REQUESTS_MAX; n++) exchange(log, post('/more'));
-    assert.equal(log.changes(second.revision, 1).oldest, 7);
+    assert.equal(log.changes(second.at).oldest, 5);
+    for (let n = 0; n < 2000; n++) exchange(log, post('/more'));
+    assert.equal(log.changes(second.at).oldest, last + 2);
+  });
+
+  describe('that is hidden', () => {
+    it('shows only later requests, to all who read it', async () => {
+      const { log, add, ids } = hidable(3);
+      const search = new LogSearch(log);
+      assert.deepEqual((await search.find('/x')).ids, [3, 2, 1]);
+      const told: number[] = [];
+      log.subscribe(({ id }) => told.push(id));
+      const late = log.open();
+      late.toLocal(Buffer.from('GET /late'));
+      log.hide();
+      late.toLocal(Buffer.from(' HTTP/1.1\r\nHost: a\r\n\r\n'));
+      add();
+      assert.deepEqual([ids(), told, log.detail(3), log.detail(5)?.id], [[5], [5], undefined, 5]);
+      assert.deepEqual((await search.find('/x')).ids, [5]);
+    });
+
+    it('shows them again with the later ones, also to a search', async () => {
+      const { log, add, ids } = hidable(3);
+      const search = new LogSearch(log);
+      await search.find('/x');
+      const hidden = log.hide();
+      add();
+      await search.find('/x');
+      hidden.show();
+      assert.deepEqual(ids(), [4, 3, 2, 1]);
+      assert.deepEqual((await search.find('/x')).ids, [4, 3, 2, 1]);
+    });
+
+    it('forgets only the hidden requests', () => {
+      const { log, add, ids } = hidable(3);
+      const hidden = log.hide();
+      add();
+      hidden.forget();
+      hidden.show();
+      assert.deepEqual(ids(), [4]);
+    });
+
+    it('is read from its beginning after a hide, a show, or a new check of its requests', () => {
+      const { log, add } = hidable(3);
+      const { at } = log.changes(LOG_START);
+      const hidden = log.hide();
+      assert.notDeepEqual(log.point, at);
+      add();
+      const after = log.changes(at);
+      assert.deepEqual([after.isWhole, after.oldest, after.requests.map(({ id }) => id)], [true, 4, [4]]);
+      hidden.show();
+      const again = log.changes(after.at);
+      assert.deepEqual([again.isWhole, again.oldest, again.requests.length], [true, 1, 4]);
+      log.tellAnew();
+      assert.equal(log.changes(again.at).isWhole, true);
+    });
+
+    it('keeps hidden requests hidden', () => {
+      const { log, add, ids } = hidable(3);
+      const first = log.hide();
+      add();
+      log.hide();
+      first.show();
+      assert.deepEqual(ids(), []);
+    });
   });
 
   it('keeps 64 KiB of a body by default', () => {

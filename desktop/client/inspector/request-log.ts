@@ -5,7 +5,8 @@ import { Capture } from './capture.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
 import {
-  type LogChanges,
+  type LogPoint,
+  type LogUpdate,
   type TrafficSecond,
   type RecordedMessage,
   type RequestDetail,
@@ -29,6 +30,8 @@ export const RECORDED_REQUESTS_MAX = 200;
  * @limit owner: Memory for the request log of a tunnel | the oldest content is dropped
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
+/** Maximum number of requests whose changes are sent to a window at a time: a few ms of its time. */
+export const LOG_PART_MAX = 1000;
 /** Period that the traffic sparkline covers. */
 export const SPARKLINE_SECONDS = 60;
 
@@ -58,6 +61,10 @@ export class RequestLog implements Recorder, ExchangeStore {
   #visits = 0;
   #lastId = 0;
   #clearedUpTo = 0;
+  /** the highest number that is hidden */
+  #hiddenUpTo = 0;
+  /** Another log of the same tunnel, such as one of an earlier process, began at another time. */
+  #epoch: number;
   /** counts the calls of {@link RequestLog.changed} */
   #revision = 0;
   #capturedBytes = 0;
@@ -76,15 +83,16 @@ export class RequestLog implements Recorder, ExchangeStore {
     this.#clock = clock;
     this.#max = max;
     this.#keptBody = keptBody;
+    this.#epoch = clock.now();
     this.#budget = new InflateBudget(() => clock.monotonic());
   }
 
-  /** The visitors' traffic in the last seconds. */
   /** number of requests of visitors so far, including those that are no longer kept */
   get visits(): number {
     return this.#visits;
   }
 
+  /** the traffic of visitors in the last seconds, earliest first */
   get pulse(): readonly TrafficSecond[] {
     return this.#pulse.list(this.#clock.now());
   }
@@ -98,9 +106,9 @@ export class RequestLog implements Recorder, ExchangeStore {
     return this.#capturedBytes;
   }
 
-  /** Increases with every change. */
-  get revision(): number {
-    return this.#revision;
+  /** Where a reader of everything is. */
+  get point(): LogPoint {
+    return { epoch: this.#epoch, revision: this.#revision };
   }
 
   /** Records one connection. */
@@ -127,31 +135,29 @@ export class RequestLog implements Recorder, ExchangeStore {
     return summaries;
   }
 
-  /**
-   * Changes since a revision, the earliest first. Asking again from the end of the result misses nothing.
-   *
-   * @param since the last known revision; 0 for everything
-   * @param count limit of summaries
-   */
-  changes(since: number, count: number, visibility = REDACTED): LogChanges {
-    const changed = this.#ring.filter(
-      (exchange): exchange is Exchange => exchange !== undefined && exchange.revision > since,
-    );
-    const first = changed.sort((one, other) => one.revision - other.revision).slice(0, count);
-    const last = first.length < changed.length ? first.at(-1) : undefined;
+  /** The next changes, the earliest first. Asking again from the end of the result misses nothing. */
+  changes(since: LogPoint): LogUpdate {
+    const { changed, isWhole } = this.changedSince(since);
+    const first = changed.sort((one, other) => one.revision - other.revision).slice(0, LOG_PART_MAX);
+    const isMore = first.length < changed.length;
     return {
-      revision: last?.revision ?? this.#revision,
+      at: { epoch: this.#epoch, revision: (isMore ? first.at(-1)?.revision : undefined) ?? this.#revision },
+      isWhole,
+      isMore,
       oldest: this.#oldest,
-      requests: first.map((exchange) => exchange.summary(visibility)),
+      requests: first.map((exchange) => exchange.summary(REDACTED)),
     };
   }
 
-  /** Numbers of the requests that have changed since a revision, newest first. */
-  changedSince(since: number): { readonly revision: number; readonly ids: readonly number[] } {
-    const ids: number[] = [];
-    for (let id = this.#lastId; id >= this.#oldest; id--)
-      if ((this.find(id)?.revision ?? 0) > since) ids.push(id);
-    return { revision: this.#revision, ids };
+  /** The requests that have changed, newest first. @returns also whether these are all, because the reader knows none */
+  changedSince({ epoch, revision }: LogPoint) {
+    const isWhole = epoch !== this.#epoch;
+    const changed: Exchange[] = [];
+    for (let id = this.#lastId; id >= this.#oldest; id--) {
+      const exchange = this.find(id);
+      if (exchange !== undefined && exchange.revision > (isWhole ? 0 : revision)) changed.push(exchange);
+    }
+    return { changed, isWhole };
   }
 
   /** Everything about one request; `undefined` if the number is unknown or was dropped. */
@@ -176,8 +182,28 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   find(id: number): Exchange | undefined {
-    const exchange = this.#ring[id % this.#max];
-    return exchange?.id === id ? exchange : undefined;
+    return id > this.#hiddenUpTo ? this.#kept(id) : undefined;
+  }
+
+  /** Hides all requests so far, until they are shown again, or forgotten for good. */
+  hide(): { readonly show: () => void; readonly forget: () => void } {
+    const before = this.#hiddenUpTo;
+    const upTo = this.#lastId;
+    this.#hiddenUpTo = upTo;
+    this.tellAnew();
+    return {
+      show: () => {
+        if (this.#hiddenUpTo !== upTo) return;
+        this.#hiddenUpTo = before;
+        this.tellAnew();
+      },
+      forget: () => this.clear(upTo),
+    };
+  }
+
+  /** Its requests are shown differently from now on: readers have to read all of them again. */
+  tellAnew(): void {
+    this.#epoch += 1;
   }
 
   /** Drops every request up to a number. Numbering continues. */
@@ -218,9 +244,9 @@ export class RequestLog implements Recorder, ExchangeStore {
 
   grew(bytes: number): void {
     this.#capturedBytes += bytes;
-    this.#oldestWithMessages = Math.max(this.#oldestWithMessages, this.#oldest);
+    this.#oldestWithMessages = Math.max(this.#oldestWithMessages, this.#oldestKept);
     while (this.#capturedBytes > RECORDED_BYTES_MAX) {
-      const oldest = this.find(this.#oldestWithMessages);
+      const oldest = this.#kept(this.#oldestWithMessages);
       this.#capturedBytes -= oldest?.capturedBytes ?? 0;
       oldest?.forgetMessages();
       this.#oldestWithMessages += 1;
@@ -228,10 +254,11 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   changed(exchange: Exchange): void {
-    if (this.find(exchange.id) !== exchange) return;
+    if (this.#kept(exchange.id) !== exchange) return;
     this.#revision += 1;
     exchange.revision = this.#revision;
     for (const watcher of this.#watchers) watcher(exchange);
+    if (this.find(exchange.id) === undefined) return;
     for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
   }
 
@@ -267,9 +294,20 @@ export class RequestLog implements Recorder, ExchangeStore {
     return exchange;
   }
 
-  /** Number of the oldest request that is kept. */
-  get #oldest(): number {
+  /** The request with that number, hidden or not. */
+  #kept(id: number): Exchange | undefined {
+    const exchange = this.#ring[id % this.#max];
+    return exchange?.id === id ? exchange : undefined;
+  }
+
+  /** Number of the oldest request that is kept, hidden or not. */
+  get #oldestKept(): number {
     return Math.max(this.#clearedUpTo, this.#lastId - this.#max) + 1;
+  }
+
+  /** Number of the oldest request that is shown. */
+  get #oldest(): number {
+    return Math.max(this.#oldestKept, this.#hiddenUpTo + 1);
   }
 }
 

@@ -2,7 +2,7 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { decodeBody } from './decode-body.ts';
 import { utf8Text } from './readable.ts';
-import { fieldValues, type RecordedMessage, SEARCH_MAX_CHARS } from './records.ts';
+import { fieldValues, LOG_START, type LogPoint, type RecordedMessage, SEARCH_MAX_CHARS } from './records.ts';
 import type { RequestLog } from './request-log.ts';
 
 /**
@@ -72,7 +72,7 @@ class SearchRun {
   readonly #log: RequestLog;
   readonly #words: readonly string[];
   readonly #found = new Set<number>();
-  #revision = 0;
+  #point: LogPoint = LOG_START;
   #isPartial = false;
   #isStopped = false;
   #running: Promise<Found> | undefined;
@@ -100,10 +100,12 @@ class SearchRun {
   }
 
   async #lookAtChanged(): Promise<void> {
-    const { revision, ids } = this.#log.changedSince(this.#revision);
+    const { point } = this.#log;
+    const { changed, isWhole } = this.#log.changedSince(this.#point);
+    if (isWhole) this.#found.clear();
     const budget = { left: SEARCHED_DECODED_MAX_BYTES };
     let end = performance.now() + SLICE_MS;
-    for (const id of ids) {
+    for (const { id } of changed) {
       const work = this.#has(id, budget);
       let step = work.next();
       for (; step.done !== true; step = work.next()) {
@@ -116,7 +118,7 @@ class SearchRun {
       if (step.value) this.#found.add(id);
       else this.#found.delete(id);
     }
-    this.#revision = revision;
+    this.#point = point;
   }
 
   /** Yields before each piece of work. */

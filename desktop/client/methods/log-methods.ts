@@ -3,16 +3,26 @@
  * (inspector/redaction.ts) unless the owner asks for them with `reveal`.
  */
 import * as yup from 'yup';
-import { checkEdit, EditRefused, type ImportedRequest } from '../inspector/edit.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { detailView } from '../inspector/decode-body.ts';
+import { checkEdit, EDITED_FIELDS_MAX, EditRefused, type ImportedRequest } from '../inspector/edit.ts';
 import { addImported } from '../inspector/import-text.ts';
-import { type RequestSummary, WEBHOOK_PROVIDERS, SEARCH_MAX_CHARS } from '../inspector/records.ts';
+import {
+  type DetailView,
+  type RequestSummary,
+  WEBHOOK_PROVIDERS,
+  SEARCH_MAX_CHARS,
+} from '../inspector/records.ts';
 import { type PrepareReplay, type Replayer, ReplayRefused } from '../inspector/replay.ts';
-import type { RequestLog } from '../inspector/request-log.ts';
+import { RECORDED_REQUESTS_MAX, type RequestLog } from '../inspector/request-log.ts';
 import type { LogSearch } from '../inspector/search.ts';
 import { SCHEMES, signAgain } from '../inspector/signatures.ts';
 import { toMessage } from '../messages.ts';
 import { CallRefused, exact, forAgents, methodsFor, type MethodsOf } from './method.ts';
 import type { CallError } from './peer.ts';
+
+/** Maximum length of each part of an edited request: twice the body limit, so that an error can state the real size. */
+export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
 
 /** A tunnel served by the program. */
 export interface TunnelEntry {
@@ -28,22 +38,29 @@ export interface LoggedTunnel {
 }
 
 /** The program, for an agent that asks it. */
-export interface LogHost<Tunnel = LoggedTunnel> {
+export interface LogHost<Found = LoggedTunnel> {
   /** @throws an error for a tunnel that the one that asks cannot have */
-  readonly find: (key: string) => Tunnel;
+  readonly find: (key: string) => Found;
   /** whether the one that asks may see the values of secrets */
   readonly mayReveal: boolean;
+  /** Signs requests with the secrets that the program keeps for senders of webhooks, if it does. */
+  readonly signer?: (key: string, isEdited: boolean) => PrepareReplay;
 }
 
 /** A tunnel, for its owner. */
-export interface InspectedTunnel extends TunnelEntry, LoggedTunnel {
+export interface InspectedTunnel extends LoggedTunnel {
+  readonly tunnel: Pick<Tunnel, 'id' | 'slug' | 'public_url'>;
   readonly log: RequestLog;
+  readonly search: LogSearch;
   /** the Host that the local service receives with requests that no visitor has sent */
-  readonly host: string;
+  readonly localHost: string;
 }
 
+/** The program, for its owner. */
+export type OwnerLogHost = LogHost<InspectedTunnel>;
+
 /** The program, for another one of its owner. */
-export interface OwnerLogHost extends LogHost<InspectedTunnel & { readonly search: LogSearch }> {
+export interface InspectedHost extends OwnerLogHost {
   readonly tunnels: () => readonly TunnelEntry[];
   /** tells of a request that is followed */
   readonly tell: (summary: RequestSummary) => void;
@@ -52,11 +69,16 @@ export interface OwnerLogHost extends LogHost<InspectedTunnel & { readonly searc
 }
 
 const key = yup.string().strict().required();
+const count = yup.number().integer().min(0).required();
 const id = yup.number().integer().min(1).required();
 /** Secrets are hidden unless it is asked for them. */
-const reveal = yup.boolean().default(false);
-const word = yup.string().defined();
-const fields = yup.array(yup.tuple([word, word]).required()).required();
+const reveal = yup.boolean();
+/** Checks only type and length: the check of the request reports errors in each part. */
+const word = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);
+const fields = yup
+  .array(yup.tuple([word, word]).required())
+  .max(2 * EDITED_FIELDS_MAX)
+  .required();
 const bytes = yup.mixed((value): value is Uint8Array => value instanceof Uint8Array);
 const isCut = yup.boolean().required();
 const edited = { method: word, target: word, fields };
@@ -71,43 +93,48 @@ const response = {
 
 const agentMethod = methodsFor<LogHost>();
 const method = methodsFor<OwnerLogHost>();
+const programMethod = methodsFor<InspectedHost>();
 
 /** Whether an answer has the values of secrets. */
 function visibility(
-  given: { readonly reveal: boolean },
+  given: { readonly reveal?: boolean | undefined },
   { mayReveal }: LogHost<unknown>,
 ): { reveal: boolean } {
-  return { reveal: given.reveal && mayReveal };
+  return { reveal: given.reveal === true && mayReveal };
 }
 
 export const LOG_METHODS = {
-  'tunnel:list': method('read', exact({}), (_, { tunnels }) => tunnels()),
+  'tunnel:list': programMethod(exact({}), (_, { tunnels }) => tunnels()),
   /** newest first */
   'log:list': forAgents(
-    agentMethod('read', exact({ key, reveal }), (given, host) =>
-      host.find(given.key).log.list(visibility(given, host)),
+    agentMethod(exact({ key, reveal }), (given, host) =>
+      host.find(given.key).log.list(visibility(given, host), RECORDED_REQUESTS_MAX),
     ),
+  ),
+  /** what has changed, in parts of a limited size */
+  'log:changes': method(exact({ key, since: exact({ epoch: count, revision: count }) }), (given, { find }) =>
+    find(given.key).log.changes(given.since),
   ),
   /** numbers of the requests that contain every word, headers and bodies included; never of secrets */
-  'log:search': method('read', exact({ key, words: word.max(SEARCH_MAX_CHARS) }), (given, { find }) =>
-    find(given.key).search.find(given.words),
+  'log:search': method(
+    exact({ key, words: yup.string().defined().max(SEARCH_MAX_CHARS) }),
+    (given, { find }) => find(given.key).search.find(given.words),
   ),
+  /** a request; if it `decodes`, as a window shows it */
   'log:detail': forAgents(
-    agentMethod(
-      'read',
-      exact({ key, id, reveal }),
-      (given, host) =>
-        host.find(given.key).log.detail(given.id, visibility(given, host)) ?? noRequest(given.id),
-    ),
+    agentMethod(exact({ key, id, reveal, decodes: yup.boolean() }), (given, host): DetailView => {
+      const detail = host.find(given.key).log.detail(given.id, visibility(given, host));
+      if (detail === undefined) return noRequest(given.id);
+      return given.decodes === true ? detailView(detail) : detail;
+    }),
   ),
-  /** messages of a WebSocket */
+  /** messages of a WebSocket after one that is known */
   'log:messages': method(
-    'read',
-    exact({ key, id }),
-    (given, { find }) => find(given.key).log.messages(given.id) ?? noRequest(given.id),
+    exact({ key, id, after: count.optional() }),
+    (given, { find }) => find(given.key).log.messages(given.id, given.after) ?? noRequest(given.id),
   ),
   /** tells of requests when their heads have arrived, when their responses begin, and when they end */
-  'log:follow': method('read', exact({ key, reveal }), (given, host) => {
+  'log:follow': programMethod(exact({ key, reveal }), (given, host) => {
     const stop = host.find(given.key).log.subscribe(host.tell, visibility(given, host));
     return new Promise<void>((resolve) => {
       const end = (): void => {
@@ -118,33 +145,31 @@ export const LOG_METHODS = {
       if (host.ended.aborted) end();
     });
   }),
-  /** number of the repetition, once it has ended */
+  /** number of the repetition, once it has ended; if it `signs`, with a new signature of a webhook's sender */
   'log:replay': forAgents(
-    agentMethod('local', exact({ key, id }), (given, { find }) => find(given.key).replayer.replay(given.id)),
+    agentMethod(exact({ key, id, signs: yup.boolean() }), (given, host) =>
+      host.find(given.key).replayer.replay(given.id, signerOf(given, host, false)),
+    ),
   ),
-  /** the same with an edited request; signed again with the secret of the sender of a webhook */
+  /** the same with an edited request, whose `secret` may also be one that the program does not keep */
   'log:edit': forAgents(
     agentMethod(
-      'local',
       exact({
         key,
         id,
         edit: exact({ ...edited, body: bytes.optional() }),
-        secret: yup.string().optional(),
+        signs: yup.boolean(),
+        secret: yup.string().max(EDIT_TEXT_MAX_CHARS),
       }),
-      (given, { find }) => {
+      (given, host) => {
         const { body, ...rest } = given.edit;
-        return find(given.key).replayer.replayEdited(
-          given.id,
-          { ...rest, body },
-          signer(given.id, given.secret),
-        );
+        const { replayer } = host.find(given.key);
+        return replayer.replayEdited(given.id, { ...rest, body }, signerOf(given, host, true));
       },
     ),
   ),
   /** adds a request to the log without sending it; its number */
   'log:import': method(
-    'local',
     exact({
       key,
       request: exact({
@@ -155,11 +180,11 @@ export const LOG_METHODS = {
       }),
     }),
     ({ key: tunnel, request }, { find }) => {
-      const { log, host } = find(tunnel);
+      const { log, localHost } = find(tunnel);
       const imported: ImportedRequest = { ...request, response: request.response };
       const problems = checkEdit(imported);
       if (problems.length > 0) throw new EditRefused(problems);
-      return addImported(log, imported, host);
+      return addImported(log, imported, localHost);
     },
   ),
 };
@@ -189,14 +214,30 @@ export async function askForAgent<M extends AgentMethod>(
   return run(payload.validateSync(sent) as never, { find, mayReveal: false });
 }
 
-/** @throws CallRefused */
-export function noRequest(number: number): never {
+function noRequest(number: number): never {
   throw new CallRefused('unknown-request', toMessage('replay.gone', { id: number }));
 }
 
-/** @param secret `undefined` to leave the signature as it is */
-function signer(number: number, secret: string | undefined): PrepareReplay | undefined {
-  if (secret === undefined) return undefined;
+interface Signed {
+  readonly key: string;
+  readonly id: number;
+  readonly signs?: boolean | undefined;
+  readonly secret?: string | undefined;
+}
+
+/** @returns `undefined` to leave the signature as it is */
+function signerOf(
+  { key: tunnel, id: number, signs, secret }: Signed,
+  { signer }: LogHost,
+  isEdited: boolean,
+): PrepareReplay | undefined {
+  if (secret !== undefined) return signerWith(number, secret);
+  if (signs !== true) return undefined;
+  if (signer === undefined) throw new CallRefused('no-secret', toMessage('replay.noSecret'));
+  return signer(tunnel, isEdited);
+}
+
+function signerWith(number: number, secret: string): PrepareReplay {
   return (request) => {
     const signed = signAgain(
       request,

@@ -6,9 +6,6 @@ import * as yup from 'yup';
 import { MessageError, type MessageValue } from '../messages.ts';
 import type { Answer, CallError } from './peer.ts';
 
-/** `read`: changes nothing. `local`: reaches only this machine. `public`: changes who can reach it. */
-export type Effect = 'read' | 'local' | 'public';
-
 /** What is sent is only read. */
 type Sent<T> = T extends Uint8Array ? T : T extends object ? { readonly [K in keyof T]: Sent<T[K]> } : T;
 
@@ -17,7 +14,6 @@ export interface Method<Payload, Result, Host> {
   /** Throws for a value that does not fit. */
   readonly payload: Schema<Payload>;
   readonly run: (payload: Payload, host: Host) => Result | Promise<Result>;
-  readonly effect: Effect;
   /** whether an agent may call it */
   readonly isForAgents: boolean;
 }
@@ -34,12 +30,11 @@ type AnyMethod<Host> = Pick<Method<unknown, unknown, Host>, 'payload'> & {
 /** Makes the rows of a table for a host. */
 export function methodsFor<Host>() {
   return <T, Result>(
-    effect: Effect,
     payload: yup.Schema<T>,
     run: (payload: Sent<T>, host: Host) => Result | Promise<Result>,
   ): Method<Sent<T>, Result, Host> & { readonly isForAgents: false } =>
     // A value of one type can be read as the other.
-    ({ effect, payload: payload as unknown as yup.Schema<Sent<T>>, run, isForAgents: false });
+    ({ payload: payload as unknown as yup.Schema<Sent<T>>, run, isForAgents: false });
 }
 
 /** The same row, which agents may call. */

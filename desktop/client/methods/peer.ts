@@ -16,6 +16,16 @@ export interface CallError {
   field?: string;
   /** for people */
   text: string;
+  /** of an edited request: what is wrong with each part of it */
+  problems?: readonly EditProblemView[];
+}
+
+/** What is wrong with one part of an edited request. */
+export interface EditProblemView {
+  /** `method`, `target`, `fields`, `fields.0.name`, `fields.0.value` and so on, or `body` */
+  readonly part: string;
+  /** a sentence with the part, its limit and what it accepts */
+  readonly text: string;
 }
 
 /** The first message of the side that was connected to. */

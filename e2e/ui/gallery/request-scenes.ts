@@ -84,7 +84,7 @@ const SOCKET = {
   tunnels: [SHOP],
   handlers: {
     'log:detail': ({ id }) => ({ ...detail(id), status: 101, isWebSocket: true }),
-    'log:messages': ({ after }) => messagesAfter(after),
+    'log:messages': ({ after = 0 }) => messagesAfter(after),
   } satisfies ScriptedHandlers,
 };
 const UNKNOWN = signed({

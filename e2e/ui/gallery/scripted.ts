@@ -15,7 +15,7 @@ import type {
   RequestSummary,
 } from '../../../desktop/client/inspector/records.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
-import { type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
+import { refuse, type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
 
 const PORTS = [
   { port: 4321, process: 'node', framework: 'Astro' },
@@ -48,10 +48,10 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
     new ScriptedMain(exampleSnapshot({ ports: PORTS, ...changes }), {
       'log:changes': logOf([...REQUESTS, ...EARLIER]),
       'log:detail': ({ id }) => detail(id),
-      'log:replay': () => ({ id: 95 }),
+      'log:replay': () => 95,
       'log:copy-curl': () => ({ hidesSecrets: true }),
       'bench:open': () => EDITED,
-      'bench:send': ({ edit }) => (edit.method === 'POST' ? { sent: SENT.id } : { problems: EDIT_PROBLEMS }),
+      'log:edit': ({ edit }) => (edit.method === 'POST' ? SENT.id : refuseEdit()),
       'lock:invent': () => ({ password: 'brisk-plum-tide' }),
       'link:list': () => LINKS,
       'domain:list': () => DOMAINS,
@@ -204,6 +204,7 @@ const EDIT_PROBLEMS = [
   { part: 'fields.2.value', text: 'The value of X-Forwarded-For cannot contain control characters.' },
   { part: 'body', text: 'The body can be at most 64 KiB. This one is 80 KiB.' },
 ];
+const refuseEdit = refuse({ code: 'edit-refused', text: 'It was not sent.', problems: EDIT_PROBLEMS });
 const ANSWERED_NOW: RecordedMessage = {
   startLine: 'HTTP/1.1 201 Created',
   fields: [

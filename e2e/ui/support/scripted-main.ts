@@ -1,12 +1,12 @@
 /** A main process that says exactly what the test says: for screens in states that are rare in life. */
 import type { Answer, CallError } from '../../../desktop/app/ipc/ipc.ts';
-import type { LogPoint, LogUpdate } from '../../../desktop/app/ipc/request-views.ts';
 import type { Snapshot } from '../../../desktop/app/ipc/snapshot.ts';
 import type { Channels } from '../../../desktop/app/main/handlers/channels.ts';
-import type { RequestSummary } from '../../../desktop/client/inspector/records.ts';
+import type { LogPoint, LogUpdate, RequestSummary } from '../../../desktop/client/inspector/records.ts';
+import { LOG_PART_MAX } from '../../../desktop/client/inspector/request-log.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 import type { MainSide, Push } from './app-window.ts';
-import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/app/main/tunnels/tunnel-log.ts';
+import { LOG_REQUESTS_MAX } from '../../../desktop/app/main/tunnels/tunnel-list.ts';
 
 /** Handlers with the response of each channel. */
 export type ScriptedHandlers = {

@@ -6,6 +6,7 @@ import type * as Electron from 'electron';
 import type { App, Dialog, SafeStorage } from 'electron';
 import { systemClock } from '../../../client/clock.ts';
 import { DurableFile } from '../../../client/config/durable-file.ts';
+import { startInspector } from '../../../client/inspector/inspector-server.ts';
 import { findTunnels } from '../../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../../client/inspector/runtime-folder.ts';
 import { inventPassword } from '../../../client/invented-password.ts';
@@ -64,6 +65,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     takeInvitation: (invitation) => takeInvitation(invitation, network),
     examine: runDiagnostics(network),
     connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network }),
+    startInspector: () => startInspector(env, (error) => report('starting the inspector', error)),
     servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),

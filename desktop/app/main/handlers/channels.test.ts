@@ -5,25 +5,23 @@ import {
   type Channels,
   COPIED_TEXT_MAX_CHARS,
   DOMAIN_TEXT_MAX_CHARS,
-  IMPORT_TEXT_MAX_CHARS,
   INVITATION_MAX_CHARS,
   KEY_MAX_CHARS,
-  LOG_PART_NAME_MAX_CHARS,
   MEMBER_LABEL_MAX_CHARS,
   PATH_MAX_CHARS,
   RELAY_MAX_CHARS,
-  SIGNING_SECRET_ID_MAX_CHARS,
-  SIGNING_SECRET_MAX_CHARS,
 } from './channels.ts';
 import {
-  EDIT_TEXT_MAX_CHARS,
-  OWN_ID_MAX_CHARS,
-  RELAY_ID_MAX_CHARS,
-  TUNNEL_KEY_MAX_CHARS,
-} from './channel.ts';
-import { LOG_REQUESTS_MAX } from '../tunnels/tunnel-log.ts';
+  IMPORT_TEXT_MAX_CHARS,
+  LOG_PART_NAME_MAX_CHARS,
+  SIGNING_SECRET_ID_MAX_CHARS,
+  SIGNING_SECRET_MAX_CHARS,
+} from './log-rows.ts';
+import { OWN_ID_MAX_CHARS, RELAY_ID_MAX_CHARS, TUNNEL_KEY_MAX_CHARS } from './channel.ts';
+import { LOG_REQUESTS_MAX } from '../tunnels/tunnel-list.ts';
 import { TTL_MAX_CHARS } from '../tunnels/create-form-schema.ts';
 import { SEARCH_MAX_CHARS } from '../../../client/inspector/records.ts';
+import { EDIT_TEXT_MAX_CHARS } from '../../../client/methods/log-methods.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
@@ -74,14 +72,10 @@ describe('payloads of the page', () => {
     ['text', COPIED_TEXT_MAX_CHARS, 'text:copy', (length) => ({ text: letters(length) })],
     ['text', IMPORT_TEXT_MAX_CHARS, 'import:text', (length) => ({ key: 'k', text: letters(length) })],
     [
-      'edit.body',
+      'edit.target',
       EDIT_TEXT_MAX_CHARS,
-      'bench:send',
-      (length) => ({
-        key: 'k',
-        id: 1,
-        edit: { method: '', target: '', fields: [['', '']], body: letters(length), signs: false },
-      }),
+      'log:edit',
+      (length) => ({ key: 'k', id: 1, edit: { method: '', target: letters(length), fields: [['', '']] } }),
     ],
     [
       'search',

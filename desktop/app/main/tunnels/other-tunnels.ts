@@ -38,7 +38,7 @@ export class OtherTunnels {
   /** newest first */
   #tunnels: readonly Tunnel[] = [];
   /** the logs of those that this machine serves, by id */
-  #here: ReadonlyMap<string, Readable> = new Map();
+  #here: ReadonlyMap<string, Here> = new Map();
   /** ids of those that will be closed once that can no longer be undone */
   readonly #stopping = new Set<string>();
   readonly #closer = new RelayCloser();
@@ -94,11 +94,9 @@ export class OtherTunnels {
     if (before.length > 0 || this.#tunnels.length > 0) this.changed.emit();
   }
 
-  /** @param key as for {@link OtherTunnels.find}. @returns what may be read of it and done with its requests, if it is served here */
-  logOf(key: string) {
-    const tunnel = this.find(key);
-    const readable = this.#here.get(key);
-    return tunnel && readable && { tunnel, log: readable.log, replayer: readable.log };
+  /** @param key as for {@link OtherTunnels.find}. @returns its log, if it is served here */
+  logOf(key: string): RemoteLog | undefined {
+    return this.find(key) && this.#here.get(key)?.log;
   }
 
   /** Another user has signed in, or nobody looks at them any longer: follows no other program. */
@@ -142,7 +140,7 @@ export class OtherTunnels {
     const before = this.#here;
     const known = new Set(this.#tunnels.map(({ id }) => id));
     const onChange = (): void => this.changed.emit();
-    const readable = (tunnel: FoundTunnel): Readable => {
+    const readable = (tunnel: FoundTunnel): Here => {
       const { id, path } = tunnel;
       const same = before.get(id);
       if (same?.path === path) return same;
@@ -160,7 +158,7 @@ export class OtherTunnels {
 }
 
 /** A tunnel whose requests can be read. */
-interface Readable {
+interface Here {
   /** where its process listens */
   readonly path: string;
   readonly log: RemoteLog;

@@ -7,17 +7,14 @@ import type { ApprovalRequestView, TokenView, TunnelAccessView } from '../../ipc
 import { translateMessage } from '../../messages/message-text.ts';
 import { accessView } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
-import { ShownLog } from './tunnel-log.ts';
 
 export class TunnelItem {
   readonly served: ServedTunnel;
-  readonly log: ShownLog;
   /** what of its request log the user wants to see */
   logView: LogView;
 
   constructor(served: ServedTunnel, logView: LogView = WHOLE_LOG) {
     this.served = served;
-    this.log = new ShownLog(served.log);
     this.logView = logView;
   }
 
@@ -25,9 +22,8 @@ export class TunnelItem {
     return this.served.key;
   }
 
-  /** repeats requests of the log */
-  get replayer(): ServedTunnel['replayer'] {
-    return this.served.replayer;
+  get log(): ServedTunnel['log'] {
+    return this.served.log;
   }
 
   /** chosen by its user; `undefined` for a random one */

@@ -27,6 +27,7 @@ function fullList(...ended: number[]): { tunnelList: TunnelList; api: FakeApi } 
       clock,
       connectTunnel: new FakeServe().connect,
       keptBody: () => 0,
+      inspector: undefined,
       undos: new UndoList(clock, (error) => assert.fail(String(error))),
       connection: () => connection,
       save: () => Promise.resolve(),

@@ -5,7 +5,7 @@ import type { Clock } from '../../../client/clock.ts';
 import { claimNames } from '../../../client/config/claims.ts';
 import type { TunnelSettings } from '../../../client/config/tunnel-spec.ts';
 import type { NameSource } from '../../../client/failures.ts';
-import { Host } from '../../../client/host/host.ts';
+import { Host, type HostOptions } from '../../../client/host/host.ts';
 import type { ConnectTunnel, EndReason, ServedTunnel } from '../../../client/host/served-tunnel.ts';
 import { type Message, toMessage } from '../../../client/messages.ts';
 import { Signal } from '../../../client/signal.ts';
@@ -25,19 +25,25 @@ import {
 } from './access.ts';
 import type { SavedTunnel } from './create-form-schema.ts';
 import { TunnelItem } from './tunnel-item.ts';
-import { LOG_REQUESTS_MAX } from './tunnel-log.ts';
 
 /**
  * Maximum number of the user's own tunnels in the window's list; the oldest ended ones make room. Plans allow
  * fewer at a time.
  */
 export const TUNNELS_MAX = 200;
+/**
+ * Maximum number of one tunnel's requests that the window can list: about a kilobyte each, excluding their
+ * bodies.
+ */
+export const LOG_REQUESTS_MAX = 10_000;
 
 interface TunnelListOptions {
   readonly clock: Clock;
   readonly connectTunnel: ConnectTunnel;
   /** number of bytes of each body to keep */
   readonly keptBody: () => number;
+  /** lets other programs of this user see the tunnels */
+  readonly inspector: HostOptions['inspector'];
   /** what can be taken back */
   readonly undos: Pick<UndoList, 'offer'>;
   /** who is signed in */
@@ -306,7 +312,7 @@ export class TunnelList {
   }
 
   #openHost({ saved, passwords }: Extract<KnownTunnels, { saved: unknown }>): Host {
-    const { clock, connectTunnel, keptBody } = this.#options;
+    const { clock, connectTunnel, keptBody, inspector } = this.#options;
     return new Host(
       {
         clock,
@@ -317,6 +323,7 @@ export class TunnelList {
         // The window shows how much time is left, and notices warn of the end.
         warns: false,
         max: TUNNELS_MAX,
+        inspector,
         save: () => this.#save(),
         makeRoom: () => this.#commitStops(),
       },

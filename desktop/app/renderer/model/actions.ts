@@ -241,39 +241,41 @@ export function requestActions({ key, slug, recent }: TunnelView): readonly Deta
     });
     return [
       one('replay', async (acts) => {
-        const answer = await replay(acts, key, id);
-        if (answer.ok) acts.go({ screen: 'request', key, id: answer.value.id });
+        const answer = await requestActs(acts, key).replay(id);
+        if (answer.ok) acts.go({ screen: 'request', key, id: answer.value });
         return answer;
       }),
-      one('edit', (acts) => acts.go({ screen: 'edit', key, id })),
-      one('curl', (acts) => copyCurl(acts, key, id)),
+      one('edit', (acts) => requestActs(acts, key).edit(id)),
+      one('curl', (acts) => requestActs(acts, key).copyCurl(id)),
     ];
   });
 }
 
-/** Sends a request again. */
-export async function replay(
-  { call, say }: Pick<Acts, 'call' | 'say'>,
-  key: string,
-  id: number,
-): Promise<Outcome<'log:replay'>> {
-  const answer = await call('log:replay', { key, id });
-  if (answer.ok) say(t('request.sentAgain'));
-  return answer;
+/** What can be done with a request of a log, by number. */
+export interface RequestActs {
+  readonly replay: (id: number) => Promise<Outcome<'log:replay'>>;
+  readonly edit: (id: number) => void;
+  /** copies a curl command. @param reveal include secrets */
+  readonly copyCurl: (id: number, reveal?: boolean) => Promise<Done>;
 }
 
-/** Copies a request as a curl command. @param reveal include secrets */
-export async function copyCurl(
-  { call, say }: Pick<Acts, 'call' | 'say'>,
-  key: string,
-  id: number,
-  reveal = false,
-): Promise<Done> {
-  const answer = await call('log:copy-curl', { key, id, reveal });
-  if (!answer.ok) return answer;
-  const said = t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl');
-  say(said);
-  return { ok: true, said };
+/** @param key of the tunnel */
+export function requestActs({ call, say, go }: Pick<Acts, 'call' | 'say' | 'go'>, key: string): RequestActs {
+  return {
+    async replay(id) {
+      const answer = await call('log:replay', { key, id });
+      if (answer.ok) say(t('request.sentAgain'));
+      return answer;
+    },
+    edit: (id) => go({ screen: 'edit', key, id }),
+    async copyCurl(id, reveal = false) {
+      const answer = await call('log:copy-curl', { key, id, reveal });
+      if (!answer.ok) return answer;
+      const said = t(answer.value.hidesSecrets ? 'request.copiedCurlClean' : 'request.copiedCurl');
+      say(said);
+      return { ok: true, said };
+    },
+  };
 }
 
 /** @param key of a tunnel, or of none for the relay alone */

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
-import type { MessageView } from '../../ipc/ipc.ts';
+import type { MessageView } from '../../../client/inspector/records.ts';
 import type { EditView } from '../../ipc/request-views.ts';
 import {
   answerDiff,
   changeHeader,
   draftOf,
-  formOf,
+  type EditDraft,
+  editOf,
   lineDiff,
   withHeader,
   withoutHeader,
@@ -28,27 +29,36 @@ const VIEW: EditView = {
 
 describe('an edited request', () => {
   it('is sent as recorded while nothing is changed', () => {
-    assert.deepEqual(formOf(draftOf(VIEW), VIEW), {
-      method: 'POST',
-      target: '/a',
-      fields: VIEW.fields,
-      body: null,
+    assert.deepEqual(editOf(draftOf(VIEW), VIEW), {
+      edit: { method: 'POST', target: '/a', fields: VIEW.fields, body: undefined },
       signs: false,
     });
+  });
+
+  it('is sent as UTF-8', () => {
+    const draft = changeHeader({ ...draftOf(VIEW), body: 'ä' }, 0, { value: 'ü' });
+    const { fields, body = [] } = editOf(draft, VIEW).edit;
+    assert.deepEqual(
+      [fields[0], [...body]],
+      [
+        ['X-A', '\xc3\xbc'],
+        [0xc3, 0xa4],
+      ],
+    );
   });
 
   it('is signed if possible, unless the user disables that', () => {
     const signed = { ...VIEW, signer: 'Stripe' };
     const draft = draftOf(signed);
-    assert.equal(formOf(draft, signed).signs, true);
-    assert.equal(formOf({ ...draft, signs: false }, signed).signs, false);
-    assert.equal(formOf(draft, VIEW).signs, false);
+    assert.equal(editOf(draft, signed).signs, true);
+    assert.equal(editOf({ ...draft, signs: false }, signed).signs, false);
+    assert.equal(editOf(draft, VIEW).signs, false);
   });
 
   it('may add and remove headers, including repeated ones', () => {
     let draft = withHeader(withoutHeader(draftOf(VIEW), 0));
     draft = changeHeader(draft, 2, { name: ' X-C ', value: ' 3' });
-    assert.deepEqual(formOf(draft, VIEW).fields, [
+    assert.deepEqual(editOf(draft, VIEW).edit.fields, [
       ['X-B', '2'],
       ['X-C', ' 3'],
     ]);
@@ -60,10 +70,12 @@ describe('an edited request', () => {
 
   it('ends its lines like the recorded body', () => {
     const typed = { ...draftOf(VIEW), body: 'a\nb\nc' };
-    assert.equal(formOf(typed, VIEW).body, 'a\r\nb\r\nc');
-    for (const body of ['a\nb', 'a\r\nb\nc', 'a', undefined])
-      assert.equal(formOf(typed, { ...VIEW, body }).body, 'a\nb\nc', String(body));
-    assert.equal(formOf({ ...typed, body: '' }, VIEW).body, '');
+    const sent = (draft: EditDraft, body = VIEW.body): string =>
+      new TextDecoder().decode(editOf(draft, { ...VIEW, body }).edit.body);
+    assert.equal(sent(typed), 'a\r\nb\r\nc');
+    for (const body of ['a\nb', 'a\r\nb\nc', 'a']) assert.equal(sent(typed, body), 'a\nb\nc', body);
+    assert.equal(sent({ ...typed, body: '' }), '');
+    assert.equal(editOf({ ...typed, body: '' }, { ...VIEW, body: undefined }).edit.body?.length, 0);
   });
 });
 

@@ -1,8 +1,9 @@
 /** The draft of an edited request, and the comparison of its response with the previous one. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import { utf8Text } from '../../../client/inspector/readable.ts';
-import type { MessageView } from '../../ipc/ipc.ts';
-import type { EditForm, EditView } from '../../ipc/request-views.ts';
+import type { RequestEdit } from '../../../client/inspector/edit.ts';
+import { utf8Text, writtenValue } from '../../../client/inspector/readable.ts';
+import type { MessageView } from '../../../client/inspector/records.ts';
+import type { EditView } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { bodyView, prettyText } from './body/body-view.ts';
 import { bytesText } from './numbers.ts';
@@ -45,15 +46,16 @@ export function withoutHeader(draft: EditDraft, key: number): EditDraft {
 }
 
 /** The request to send. Text fields only contain line feeds: lines that ended with CR and LF get them back. */
-export function formOf({ method, target, headers, body, signs }: EditDraft, view: EditView): EditForm {
+export function editOf({ method, target, headers, body, signs }: EditDraft, view: EditView) {
   const hadCrlf = view.body !== undefined && /\r\n/.test(view.body) && !/[^\r]\n/.test(view.body);
-  return {
+  const text = hadCrlf ? body?.replaceAll(/\r?\n/g, '\r\n') : body;
+  const edit: RequestEdit = {
     method: method.trim(),
     target: target.trim(),
-    fields: headers.map(({ name, value }) => [name.trim(), value]),
-    body: body === undefined ? null : hadCrlf ? body.replaceAll(/\r?\n/g, '\r\n') : body,
-    signs: signs && view.signer !== undefined,
+    fields: headers.map(({ name, value }) => [name.trim(), writtenValue(value)]),
+    body: text === undefined ? undefined : new TextEncoder().encode(text),
   };
+  return { edit, signs: signs && view.signer !== undefined };
 }
 
 /** One row: the old line beside the new one; `undefined` if there is none. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SocketMessage, SocketMessages, Timing, Verdict } from '../../../client/inspector/records.ts';
 import { exampleRequest } from '../../../testing/views.ts';
-import type { LogUpdate } from '../../ipc/request-views.ts';
+import type { LogUpdate } from '../../../client/inspector/records.ts';
 import {
   agoText,
   headersSummary,

@@ -11,23 +11,20 @@ import {
   readableTarget,
   textIn,
 } from '../../../client/inspector/readable.ts';
-import type {
-  RecordedMessage,
-  RequestDetail,
-  RequestSummary,
-  SignatureView,
-  SocketMessage,
-  SocketMessages,
-  Verdict,
-} from '../../../client/inspector/records.ts';
-import type { MessageView } from '../../ipc/ipc.ts';
 import {
-  type Imported,
   LOG_START,
   type LogPoint,
   type LogUpdate,
-  type WrittenHar,
-} from '../../ipc/request-views.ts';
+  type MessageView,
+  type RecordedMessage,
+  type RequestDetail,
+  type RequestSummary,
+  type SignatureView,
+  type SocketMessage,
+  type SocketMessages,
+  type Verdict,
+} from '../../../client/inspector/records.ts';
+import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { bytesText, capitalised, latencyText, preciseClockText } from './numbers.ts';
 

@@ -38,10 +38,14 @@ export function Signature({
   const problem = replayProblem(detail, canReach);
 
   const signAgain = async (): Promise<void> => {
-    const answer = await action.run('signature:replay', { key: tunnelKey, id }, t('signature.sentAgain'));
+    const answer = await action.run(
+      'log:replay',
+      { key: tunnelKey, id, signs: true },
+      t('signature.sentAgain'),
+    );
     if (!answer.ok) return;
     const screen = 'request' as const;
-    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, SIGN_ID);
+    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value }, SIGN_ID);
   };
 
   return (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
-import type { MessageView } from '../../../ipc/ipc.ts';
+import type { MessageView } from '../../../../client/inspector/records.ts';
 import {
   bodyView,
   dataUrl,

@@ -2,7 +2,7 @@
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { inOneGo, laidOutInPieces, textIn, utf8Text } from '../../../../client/inspector/readable.ts';
 import type { RecordedMessage } from '../../../../client/inspector/records.ts';
-import type { MessageView } from '../../../ipc/ipc.ts';
+import type { MessageView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText } from '../numbers.ts';
 import type { MessageKind } from '../request.ts';

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { MessageView } from '../../../ipc/ipc.ts';
+import type { MessageView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   type BodyKind,

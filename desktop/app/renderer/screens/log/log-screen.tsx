@@ -249,7 +249,7 @@ function useContentSearch(key: string, search: string, change: unknown): Content
     const look = async (): Promise<void> => {
       if (searched !== changes.current.count) {
         searched = changes.current.count;
-        const answer = await bridge.call('log:search', { key, search });
+        const answer = await bridge.call('log:search', { key, words: search });
         if (isOver) return;
         if (answer.ok) {
           const { ids, isPartial } = answer.value;

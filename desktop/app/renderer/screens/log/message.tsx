@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useId, useMemo, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { utf8Text } from '../../../../client/inspector/readable.ts';
-import type { DetailView, MessageView } from '../../../ipc/ipc.ts';
+import type { DetailView, MessageView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { addressParameters } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';

@@ -9,7 +9,7 @@ import {
   WEBHOOK_PROVIDERS,
 } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
-import { copyCurl, type Done, replay } from '../../model/actions.ts';
+import { type RequestActs, requestActs } from '../../model/actions.ts';
 import { clockText } from '../../model/numbers.ts';
 import {
   agoText,
@@ -400,25 +400,10 @@ function SignatureMark({ signature }: { signature: SignatureView | undefined }):
   return <span class={`strong verdict-${signatureTone(signature)}`}>{mark} </span>;
 }
 
-/** What can be done with a request of a log, by number. */
-interface RequestActs {
-  readonly replay: (id: number) => ReturnType<typeof replay>;
-  readonly edit: (id: number) => void;
-  /** @param reveal include secrets */
-  readonly copyCurl: (id: number, reveal?: boolean) => Promise<Done>;
-}
-
 /** @param run runs the calls, and keeps their errors */
 export function useRequestActs(key: string, run: Action['run']): RequestActs {
   const { go, say } = useShell();
-  return useMemo(() => {
-    const acts = { call: run, say };
-    return {
-      replay: (id) => replay(acts, key, id),
-      edit: (id) => go({ screen: 'edit', key, id }),
-      copyCurl: (id, reveal) => copyCurl(acts, key, id, reveal),
-    };
-  }, [key, run, go, say]);
+  return useMemo(() => requestActs({ call: run, say, go }, key), [key, run, go, say]);
 }
 
 /** What a letter does with a request; `undefined` for any other key. */

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import type { RequestDetail } from '../../../../client/inspector/records.ts';
-import type { DetailView } from '../../../ipc/ipc.ts';
+import type { DetailView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText, clockText } from '../../model/numbers.ts';
 import {
@@ -38,7 +38,11 @@ const PENDING_MS = 1000;
 export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
   const { snapshot } = useWindow();
   const [reveal, setReveal] = useState(false);
-  const loaded = useLoaded('log:detail', { key: tunnelKey, id, reveal }, { keep: keptDetail, laterMs });
+  const loaded = useLoaded(
+    'log:detail',
+    { key: tunnelKey, id, reveal, decodes: true },
+    { keep: keptDetail, laterMs },
+  );
   const detail = loaded.error === undefined ? loaded.value : undefined;
   const canReach = loggedTunnel(snapshot, tunnelKey)?.isOnline === true;
   const secrets = detail === undefined ? 0 : hiddenSecrets(detail.request);
@@ -160,7 +164,7 @@ function RequestActions({
     if (!answer.ok) return;
     // What people want to see next is the result.
     const screen = 'request' as const;
-    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value.id }, REPLAY_ID);
+    replace({ screen, key: tunnelKey, id }, { screen, key: tunnelKey, id: answer.value }, REPLAY_ID);
   };
   const own = { ...acts, replay: again, copyCurl: copy };
   const actOf = (event: KeyboardEvent): ((id: number) => unknown) | undefined => {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { SocketMessage, SocketMessages } from '../../../../client/inspector/records.ts';
-import type { DetailView, RequestRef } from '../../../ipc/ipc.ts';
+import type { DetailView } from '../../../../client/inspector/records.ts';
 import type { Problem } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import {
@@ -72,7 +72,7 @@ export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: Detai
 /** Reads the messages, and new ones while the WebSocket is open. */
 function useMessages(
   key: string,
-  id: RequestRef['id'],
+  id: number,
   isOpen: boolean,
 ): { known: SocketMessages | undefined; problem: Pick<Problem, 'text'> | undefined } {
   const { bridge } = useShell();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { exampleRequest } from '../../../../testing/views.ts';
-import type { LogPoint, LogUpdate } from '../../../ipc/request-views.ts';
+import type { LogPoint, LogUpdate } from '../../../../client/inspector/records.ts';
 import type { Bridge } from '../../bridge.ts';
 import { LogReader } from './use-log.ts';
 

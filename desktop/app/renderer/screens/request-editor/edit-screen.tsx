@@ -1,14 +1,15 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { REDACTED } from '../../../../../shared/version.ts';
-import type { EditProblemView, EditView } from '../../../ipc/request-views.ts';
+import type { EditProblemView } from '../../../../client/methods/peer.ts';
+import type { EditView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText } from '../../model/numbers.ts';
 import {
   changeHeader,
   draftOf,
   type EditDraft,
-  formOf,
+  editOf,
   withHeader,
   withoutHeader,
 } from '../../model/request-editor.ts';
@@ -74,10 +75,9 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   const send = async (): Promise<void> => {
     if (isBusy) return;
     setProblems([]);
-    const answer = await sender.run('bench:send', { key: tunnelKey, id, edit: formOf(draft, view) });
-    if (!answer.ok) return;
-    setProblems('problems' in answer.value ? answer.value.problems : []);
-    if ('sent' in answer.value) setSent(answer.value.sent);
+    const answer = await sender.run('log:edit', { key: tunnelKey, id, ...editOf(draft, view) });
+    if (answer.ok) setSent(answer.value);
+    else setProblems(answer.error.problems ?? []);
   };
   useKey(
     (event) => hasCommand(event) && event.key === 'Enter' && !event.repeat && isInEditor(event),
@@ -90,7 +90,7 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
     >
       <RequestForm view={view} draft={draft} setDraft={setDraft} problems={problems} onSend={send} />
       {answers !== undefined && <Answers tunnelKey={tunnelKey} answers={answers} />}
-      <Failure problem={error} />
+      {problems.length === 0 && <Failure problem={error} />}
     </Screen>
   );
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { DetailView } from '../../../ipc/ipc.ts';
+import type { DetailView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { latencyText } from '../../model/numbers.ts';
 import { type AnswerDiff, answerDiff, isSame, type ShownRow } from '../../model/request-editor.ts';
@@ -92,7 +92,7 @@ function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JS
 
 /** `undefined` until it is loaded. */
 function useRequest(key: string, id = 0): DetailView | undefined {
-  const { value } = useLoaded('log:detail', { key, id, reveal: false }, { isOn: id > 0 });
+  const { value } = useLoaded('log:detail', { key, id, decodes: true }, { isOn: id > 0 });
   return value?.id === id ? value : undefined;
 }
 
