@@ -1,7 +1,7 @@
 /**
  * `npm run programs [-- SYSTEM...]`: makes `culvert` and `culvert-relay` as single files, which need no Node, in
- * dist-programs/, by default for this machine's system; and in its folder `downloads`, what the relay beside it hands
- * out.
+ * dist-programs/, by default for this machine's system; in its folder `downloads`, what the relay beside it hands out;
+ * and culvert.rb, a formula for Homebrew.
  *
  * A program is Node with our code in it (https://nodejs.org/api/single-executable-applications.html). Node comes from
  * the packages of the registry, in the version that runs this script, because compiled code fits that version alone.
@@ -27,7 +27,8 @@ import { createGzip } from 'node:zlib';
 import { VERSION } from '../shared/version.ts';
 import { bundle, DIST, mediaTypes, SINGLE_FILE, WINDOW } from './bundle.ts';
 import { makeDebianPackage } from './debian.ts';
-import { ROOT } from './repository.ts';
+import { homebrewFormula } from './homebrew.ts';
+import { readRepository, ROOT } from './repository.ts';
 
 const OUTPUT = join(ROOT, 'dist-programs');
 const WORK = join(OUTPUT, 'work');
@@ -71,6 +72,9 @@ const PROGRAMS: readonly Program[] = [
   },
 ];
 
+/** SHA-256 of what a release offers, by system. */
+const digests = new Map<string, string>();
+
 const systems = process.argv.length > 2 ? process.argv.slice(2) : [THIS];
 for (const system of systems) {
   if (Object.hasOwn(SYSTEMS, system)) continue;
@@ -88,6 +92,10 @@ for (const system of systems) {
   const node = stripped(fetchNode(system), system);
   for (const program of PROGRAMS) await make(program, system, node);
 }
+writeFileSync(
+  join(OUTPUT, 'culvert.rb'),
+  homebrewFormula({ version: VERSION, repository: readRepository(), digests }),
+);
 // After the loop, because each package has the clients of all systems.
 for (const system of systems.filter((name) => name.startsWith('linux'))) {
   if (spawnSync('dpkg-deb', ['--version']).error !== undefined) break;
@@ -138,8 +146,8 @@ async function make(
   if (!isHandedOut) return void process.stdout.write(`${size}\n`);
   const download = join(DOWNLOADS, `${name}-${system}`);
   await pipeline(createReadStream(program), createGzip({ level: 9 }), createWriteStream(`${download}.gz`));
-  const digest = createHash('sha256').update(readFileSync(program)).digest('hex');
-  writeFileSync(`${download}.sha256`, `${digest}  ${name}-${system}\n`);
+  digests.set(system, sha256(`${download}.gz`));
+  writeFileSync(`${download}.sha256`, `${sha256(program)}  ${name}-${system}\n`);
   process.stdout.write(`${size}, to download ${megabytes(`${download}.gz`)} MB\n`);
 }
 
@@ -156,6 +164,10 @@ function stripped(node: string, system: string): string {
   if (error === undefined && status === 0) return small;
   process.stderr.write(`Without ${tool}, the programs for ${system} are larger.\n`);
   return node;
+}
+
+function sha256(file: string): string {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
 }
 
 function megabytes(file: string): string {

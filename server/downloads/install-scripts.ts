@@ -136,22 +136,29 @@ function Install-Culvert([string] $Invitation) {
     if ((Get-FileHash -Algorithm SHA256 $new).Hash -ne $wanted) {
       throw 'culvert was not installed: the download is not the program that the relay has. Run the same line again, and tell its operator if that does not help.'
     }
-    $version = & $new --version
+    try { $version = & $new --version } catch { throw "culvert was not installed: it does not run here. $_" }
     if ($LASTEXITCODE -ne 0) { throw 'culvert was not installed: it does not run here.' }
+    # Windows does not replace the file of a program that runs, but lets it have another name.
+    if (Test-Path $program) { Move-Item -Force $program (Join-Path $folder 'culvert-old.exe') }
     Move-Item -Force $new $program
   } finally {
     if (Test-Path $new) { Remove-Item $new }
   }
   Write-Host "Installed $version as $program"
-  $path = [Environment]::GetEnvironmentVariable('Path', 'User')
+  # As it is stored: other entries may contain variables, which must stay.
+  $key = 'registry::HKEY_CURRENT_USER\Environment'
+  $path = (Get-Item -LiteralPath $key).GetValue('Path', '', 'DoNotExpandEnvironmentNames')
   if (($path -split ';') -notcontains $folder) {
-    [Environment]::SetEnvironmentVariable('Path', "$path;$folder".TrimStart(';'), 'User')
+    Set-ItemProperty -LiteralPath $key -Name Path -Type ExpandString -Value ("$path;$folder".TrimStart(';'))
+    # Removing a variable makes Windows read them again.
+    [Environment]::SetEnvironmentVariable('CULVERT_NONE', [NullString]::Value, 'User')
     $env:Path = "$env:Path;$folder"
     Write-Host "Added $folder to your PATH."
   }
   if ($Invitation -ne '') {
     if ($Invitation -notlike 'http*') { $Invitation = "$relay/invite/$Invitation" }
     & $program login $Invitation
+    if ($LASTEXITCODE -ne 0) { return }
   } else {
     Write-Host "To sign in: culvert login --relay $relay"
   }
