@@ -176,7 +176,7 @@ async function runInView(command: TunnelsToServe, claims: Claims, around: Surrou
   };
   const end = serveTunnels(command, attach, { ...around, output: view.output });
   view.open();
-  if (command.ui) view.openWindow();
+  if (command.ui) void view.openWindow();
   try {
     return await end;
   } finally {

@@ -125,11 +125,7 @@ export class TerminalView {
   }
 
   /** Shows the tunnels in a browser, and the link to that. */
-  openWindow(): void {
-    void this.#showWindow();
-  }
-
-  async #showWindow(): Promise<void> {
+  async openWindow(): Promise<void> {
     this.#say('Opening the window in a browser…');
     const link = await this.#window.open((text) => this.#say(text));
     if (link !== undefined) this.#say('The link below opens the window, once.');
@@ -239,7 +235,7 @@ export class TerminalView {
       case 'o':
         return this.#open(panel?.url);
       case 'w':
-        return this.openWindow();
+        return void this.openWindow();
     }
   }
 

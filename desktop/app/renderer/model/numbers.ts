@@ -52,35 +52,17 @@ export function capitalised(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+
 /** Time of day with seconds, in the time zone of this machine. */
 export function clockText(ms: number): string {
-  return clockFormat(clocks(), CLOCK).format(ms);
+  return new Date(ms).toLocaleTimeString(currentLocale().tag, CLOCK);
 }
 
 /** The same to the millisecond, for what follows each other quickly. */
 export function preciseClockText(ms: number): string {
-  return clockFormat(preciseClocks(), PRECISE_CLOCK).format(ms);
+  return new Date(ms).toLocaleTimeString(currentLocale().tag, { ...CLOCK, fractionalSecondDigits: 3 });
 }
-
-/** @param known formats by offset of the time zone in minutes */
-function clockFormat(
-  known: Map<number, Intl.DateTimeFormat>,
-  options: Intl.DateTimeFormatOptions,
-): Intl.DateTimeFormat {
-  const offset = new Date().getTimezoneOffset();
-  let clock = known.get(offset);
-  if (clock === undefined) {
-    clock = new Intl.DateTimeFormat(currentLocale().tag, options);
-    known.set(offset, clock);
-  }
-  return clock;
-}
-
-const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-const PRECISE_CLOCK = { ...CLOCK, fractionalSecondDigits: 3 } as const;
-/** By offset of the time zone in minutes, because a format keeps the time zone in which it was created. */
-const clocks = perLocale(() => new Map<number, Intl.DateTimeFormat>());
-const preciseClocks = perLocale(() => new Map<number, Intl.DateTimeFormat>());
 
 /** Day without the time. */
 export function dayText(ms: number): string {
