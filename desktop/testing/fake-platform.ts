@@ -1,5 +1,7 @@
 /** A fake system around the app's core, which records every call. */
 import type { Access } from '../../shared/access.ts';
+import type { Agent } from '../../shared/agents.ts';
+import type { KnockClient } from '../../shared/control.ts';
 import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import { API_ERRORS, type ApiErrorEntry, withValues } from '../../shared/errors.ts';
 import type { Knock } from '../../shared/knocks.ts';
@@ -85,6 +87,7 @@ export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
   links: Link[] = [];
   knocks: Knock[] = [];
+  agents: readonly Agent[] = [];
   domains: Domain[] = [];
   /** `undefined` if the key is not an owner's */
   team: Team | undefined;
@@ -243,6 +246,16 @@ export class FakeApi implements RelayApi {
     });
   }
 
+  listAgents(id: string): Promise<readonly Agent[]> {
+    return this.#answer(`agents ${id.slice(-1)}`, () => this.agents);
+  }
+
+  revokeAgent(id: string, agentId: string): Promise<void> {
+    return this.#answer(`revoke agent ${id.slice(-1)} ${agentId}`, () => {
+      this.agents = this.agents.filter((agent) => agent.id !== agentId);
+    });
+  }
+
   listKnocks(id: string): Promise<Knock[]> {
     return this.#answer(`knocks ${id.slice(-1)}`, () => this.knocks);
   }
@@ -329,9 +342,9 @@ export class FakeServe {
   }
 
   /** A visitor of the last one asks for approval. */
-  knock(id: string, address = '192.0.2.7'): void {
+  knock(id: string, address = '192.0.2.7', client?: KnockClient): void {
     const at = TUNNEL.created_at;
-    this.last.onKnock?.({ type: 'knock', id, address, agent: 'curl/8.18.0', at });
+    this.last.onKnock?.({ type: 'knock', id, address, agent: 'curl/8.18.0', at, client });
   }
 }
 

@@ -70,6 +70,10 @@ const ANN: ApprovalRequestView = {
   agent: 'Mozilla/5.0 (X11; Linux) Firefox/150.0',
 };
 const BEN: ApprovalRequestView = { id: 'n2', address: '2001:db8::7', agent: 'curl/8.18.0' };
+const CLAUDE: ApprovalRequestView = {
+  ...ANN,
+  client: { name: 'VS Code', host: 'claude.ai', returns_to: 'localhost' },
+};
 const GUARDED = { ...QUIET_SHOP, lock: { kind: 'knock' } } as const;
 
 /** Sets the visitors who wait from now on. */
@@ -415,6 +419,17 @@ describe('the list of tunnels:', () => {
       ]);
       await knocking(main);
       await page.getByText('is asking for access from').waitFor({ state: 'detached' });
+    });
+
+    it('of agents name their hosts, and last until they are revoked', async () => {
+      const main = live({ ...QUIET_SHOP, lock: { kind: 'agents' }, knocks: [CLAUDE] })();
+      const page = await open(main);
+      const row = page.getByRole('list', { name: 'Visitors waiting' }).getByRole('listitem');
+      await row.getByText('An agent of claude.ai is asking for access from 203.0.113.7').waitFor();
+      await row.getByText('Calls itself “VS Code”, returns to localhost').waitFor();
+      assert.equal(await row.getByRole('combobox').count(), 0);
+      await page.getByRole('button', { name: 'Approve An agent of claude.ai' }).click();
+      assert.equal((await answers(main, 1))[0]?.channel, 'knock:admit');
     });
 
     it('are reached from their notification, from any screen, and answered with the keyboard', async () => {

@@ -51,7 +51,7 @@ export const BROWSER_CHANNELS: ReadonlySet<string> = new Set(
 );
 /** What the window of a command is about: the tunnels of the command, which creates and closes them itself. */
 const OF_COMMAND =
-  /^(?:snapshot|lock|token|link|knock|log|import|bench|signature|relay|checkup|undo|settings|text):|^tunnel:(?:extend|copy-url|open-url|copy-share)$|^app:(?:about|open-link)$/;
+  /^(?:snapshot|lock|token|link|knock|agent|log|import|bench|signature|relay|checkup|undo|settings|text):|^tunnel:(?:extend|copy-url|open-url|copy-share)$|^app:(?:about|open-link)$/;
 export const COMMAND_CHANNELS: ReadonlySet<string> = new Set(
   CHANNEL_NAMES.filter((name) => OF_COMMAND.test(name)),
 );

@@ -2,6 +2,8 @@
  * What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it.
  */
 import type { HostHeader } from '../../../shared/value-rules.ts';
+import type { KnockClient } from '../../../shared/control.ts';
+import { endOfHost } from '../../client/host/approval-requests.ts';
 import type { HopResult } from '../../client/diagnostics/hop.ts';
 import type { LogPoint, RequestSummary, TrafficSecond } from '../../client/inspector/records.ts';
 import { type LanguageChoice, type Locale, t } from '../messages/translate.ts';
@@ -290,6 +292,16 @@ export function agentWords(agent: string): string {
 
 function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): string | undefined {
   return names.find(([pattern]) => pattern.test(agent))?.[1];
+}
+
+/** Who asks for approval: a visitor by the program, or an agent by its host. */
+export function whoAsks({ agent, client }: Pick<ApprovalRequestView, 'agent' | 'client'>): string {
+  return client === undefined ? agentWords(agent) : t('knocks.agent', { host: hostsOf(client).host });
+}
+
+/** The hosts by which people recognize an agent: it can give itself any name. */
+export function hostsOf({ host, returns_to: returnsTo }: KnockClient): { host: string; returnsTo: string } {
+  return { host: endOfHost(host), returnsTo: endOfHost(returnsTo) };
 }
 
 /** Where a tunnel leads, in a sentence: `folder dist`, or `port 3000`. */

@@ -1,4 +1,6 @@
 /** Domains of the account, as the app shows them (protocol.md section 12). */
+import type { Agent } from '../../../shared/agents.ts';
+import type { KnockClient } from '../../../shared/control.ts';
 import type { DnsRecord, DomainStatus } from '../../../shared/domains.ts';
 
 export interface DomainView {
@@ -78,6 +80,15 @@ export interface TokenView {
   readonly canCopy: boolean;
 }
 
+/** An agent that was let in by OAuth. */
+export interface AgentView extends Pick<Agent, 'id' | 'name' | 'host' | 'user'> {
+  readonly returnsTo: string;
+  /** wall-clock ms */
+  readonly since: number;
+  /** wall-clock ms, to within a minute; `undefined`: never */
+  readonly usedAt: number | undefined;
+}
+
 /** A visitor's approval request. */
 export interface ApprovalRequestView {
   readonly id: string;
@@ -85,6 +96,8 @@ export interface ApprovalRequestView {
   readonly address: string;
   /** `User-Agent` as sent; may be empty */
   readonly agent: string;
+  /** the agent (MCP client) that the visitor asks for; `undefined` for a visitor */
+  readonly client?: KnockClient | undefined;
 }
 
 /** A visitor who was approved. */

@@ -18,6 +18,8 @@ export type RelayApi = Pick<
   | 'createLink'
   | 'listLinks'
   | 'deleteLink'
+  | 'listAgents'
+  | 'revokeAgent'
   | 'listKnocks'
   | 'answerKnock'
   | 'listDomains'

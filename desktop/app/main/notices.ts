@@ -1,6 +1,6 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../client/control/verdict.ts';
-import { agentWords, type TunnelView } from '../ipc/snapshot.ts';
+import { agentWords, hostsOf, type TunnelView } from '../ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
 
@@ -166,13 +166,17 @@ export interface Notice {
 }
 
 /** A visitor asks for approval. */
-export function knockNotice(key: string, slug: string, { id, address, agent }: ApprovalRequestView): Notice {
+export function knockNotice(key: string, slug: string, request: ApprovalRequestView): Notice {
+  const { id, address, agent, client } = request;
   return {
     kind: 'knock',
     key,
     knock: id,
-    title: t('notice.knock', { slug }),
-    text: t('notice.knockFrom', { agent: agentWords(agent), address }),
+    title: t(client === undefined ? 'notice.knock' : 'notice.agentKnock', { slug }),
+    text:
+      client === undefined
+        ? t('notice.knockFrom', { agent: agentWords(agent), address })
+        : t('notice.agentKnockFrom', { ...hostsOf(client), address }),
   };
 }
 

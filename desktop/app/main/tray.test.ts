@@ -100,6 +100,14 @@ describe('trayModel', () => {
       'Deny',
     ]);
     assert.equal(shown.filter((label) => label === 'Deny').length, 5);
+    const client = { name: 'Claude', host: 'claude.ai', returns_to: 'evil.example' };
+    const asked = [{ id: 'n1', address: '192.0.2.7', agent: '', client }];
+    const agents = labels(model([tunnelView({ lock: { kind: 'agents' }, knocks: asked })]).entries);
+    assert.deepEqual(agents.slice(2, 5), [
+      'my-app → 3000 (online, you approve agents, 1 waiting)',
+      'An agent of claude.ai, which returns to evil.example, is asking for access',
+      'Approve',
+    ]);
   });
 
   it('restarts an ended tunnel, and shows why it ended', () => {

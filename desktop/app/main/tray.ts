@@ -1,5 +1,5 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
-import { agentWords, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
+import { agentWords, hostsOf, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
@@ -122,11 +122,18 @@ function tunnelEntries(
   }
   return [
     ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),
-    ...knocks.slice(0, KNOCKS_SHOWN_MAX).map(({ id, address, agent }): TrayEntry => ({
+    ...knocks.slice(0, KNOCKS_SHOWN_MAX).map(({ id, address, agent, client }): TrayEntry => ({
       kind: 'menu',
-      label: t('tray.knocks', { agent: agentWords(agent), address }),
+      label:
+        client === undefined
+          ? t('tray.knocks', { agent: agentWords(agent), address })
+          : t('tray.agentKnocks', hostsOf(client)),
       entries: [
-        { kind: 'action', label: t('tray.admit'), action: { do: 'admit', key, id } },
+        {
+          kind: 'action',
+          label: t(client === undefined ? 'tray.admit' : 'knocks.admit'),
+          action: { do: 'admit', key, id },
+        },
         { kind: 'action', label: t('tray.refuse'), action: { do: 'refuse', key, id } },
       ],
     })),

@@ -161,6 +161,11 @@ export const OPTION_TABLE = {
     type: 'boolean',
     text: 'Let agents such as Claude ask for access by OAuth. You approve each of them, or they sign in as the other options say.',
   },
+  'revoke-agent': {
+    type: 'string',
+    value: 'AGENT',
+    text: 'Revoke the access of this agent, and disconnect it.',
+  },
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },

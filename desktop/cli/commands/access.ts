@@ -1,7 +1,13 @@
 /** `culvert access`: who may visit a tunnel. */
+import type { Agent } from '../../../shared/agents.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { SHORT_ID } from '../../../shared/fields.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { ValueRule } from '../../../shared/value-rules.ts';
 import { UsageError } from '../../client/failures.ts';
+import type { ApiClient } from '../../client/relay/api-client.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
+import { RelayRefusal } from '../../client/relay/errors.ts';
 import {
   type AccessOptions,
   completeAccess,
@@ -11,20 +17,21 @@ import {
 } from '../command-line/access-options.ts';
 import { apiOf, cannotPrint, defineCommand, TUNNEL } from '../command-line/command.ts';
 import { ACCESS_POLICY, COMMON } from '../command-line/options.ts';
-import type { Values } from '../command-line/parse.ts';
-import { jsonLine, localTime, table } from '../output/format.ts';
+import { readOption, type Values } from '../command-line/parse.ts';
+import { escapeVisitorText, jsonLine, localTime, table } from '../output/format.ts';
 import { findTunnel } from './find-tunnel.ts';
 
 export const accessCommand = defineCommand({
   name: 'access',
   operands: { tunnel: TUNNEL },
   summary: "Show or replace a tunnel's access policy",
-  options: { Access: [...ACCESS_POLICY, 'open'], ...COMMON },
+  options: { Access: [...ACCESS_POLICY, 'open'], Agents: ['revoke-agent'], ...COMMON },
   meanings: { open: 'Admit everyone. This option cannot be combined with the other access options.' },
   examples: {
-    'culvert access my-app': 'show the access policy, and when tokens were last used',
+    'culvert access my-app': 'show the access policy, and when tokens and agents were last used',
     'culvert access my-app --token ci --token agent': 'admit two programs; to revoke a token, leave it out',
     'culvert access my-app --links --allow 10.0.0.0/8': 'replace the access policy',
+    'culvert access my-app --revoke-agent 0123456789abcdef': 'end the access of one agent',
     'culvert access my-app --open': 'make the tunnel public again',
   },
   details: `
@@ -35,14 +42,24 @@ export const accessCommand = defineCommand({
     --token keeps the tunnel's token of that name, or creates one and shows it once. Tokens that you leave out are
     revoked, and everything that was opened with them is closed.
 
+    With --mcp, the command lists the agents that have access, by the host that the relay has checked: an agent can
+    give itself any name. Agents stay until you revoke them or replace the policy without --mcp.
+
     A change takes effect within a second. Visitors have to authenticate again, and open WebSockets are closed for visitors who no longer have access.`,
-  read: (line) => ({ ...line.operands, wanted: readWanted(line.values), ...line.access() }),
+  read: (line) => ({ ...line.operands, ...readAction(line.values), ...line.access() }),
   async run(command, { prompt, output }) {
-    const { wanted, json } = command;
+    const { wanted, agent, json } = command;
     const api = apiOf(command);
     const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
+    if (agent !== undefined) {
+      await revokeAgent(api, tunnel, agent);
+      output.out(json ? '{"status":"revoked"}\n' : 'Revoked.\n');
+      return;
+    }
     if (wanted === undefined) {
-      output.out(json ? jsonLine(tunnel) : stateOf(tunnel) + usesOf(tunnel));
+      const agents = tunnel.access.oauth === true ? await api.listAgents(tunnel.id) : undefined;
+      const object = agents === undefined ? tunnel : { ...tunnel, agents };
+      output.out(json ? jsonLine(object) : stateOf(tunnel) + usesOf(tunnel) + agentTable(agents));
       return;
     }
     const warning = exposureWarning(wanted);
@@ -83,16 +100,32 @@ export class Unshown extends Error {
   }
 }
 
-/**
- * @returns who may visit from now on; `undefined` if that is only to be shown
- * @throws UsageError
- */
-function readWanted(values: Values): AccessOptions | undefined {
+/** @returns nothing if the policy is only to be shown. @throws UsageError */
+function readAction(values: Values): { wanted?: AccessOptions | undefined; agent?: string | undefined } {
   const { open } = values;
+  const agent = readOption('revoke-agent', values['revoke-agent'], AGENT_ID_RULE);
   const isGiven = ACCESS_POLICY.some((name) => values[name] !== undefined);
   if (isGiven && open === true)
     throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
-  return isGiven || open === true ? readAccessOptions(values) : undefined;
+  if (agent !== undefined && (isGiven || open === true))
+    throw new UsageError('--revoke-agent keeps the access policy. Leave out the other access options.');
+  return { agent, wanted: isGiven || open === true ? readAccessOptions(values) : undefined };
+}
+
+const AGENT_ID_RULE: ValueRule = {
+  accepts: (value) => SHORT_ID.accepts.isValidSync(value),
+  accepted: 'the id of an agent, as shown by "culvert access"',
+};
+
+async function revokeAgent(api: ApiClient, { id, slug }: Tunnel, agent: string): Promise<void> {
+  try {
+    await api.revokeAgent(id, agent);
+  } catch (error) {
+    if (!(error instanceof RelayRefusal) || !error.is(API_ERRORS.agentNotFound)) throw error;
+    throw new Error(`${slug} has no agent "${agent}". "culvert access ${slug}" shows its agents.`, {
+      cause: error,
+    });
+  }
 }
 
 /** When its tokens were last used. */
@@ -102,6 +135,20 @@ function usesOf({ access: { tokens = [] } }: Tunnel): string {
     last_used_at === undefined ? 'never' : localTime(last_used_at),
   ]);
   return rows.length === 0 ? '' : table([['TOKEN', 'LAST USED'], ...rows]);
+}
+
+function agentTable(agents: readonly Agent[] = []): string {
+  const rows = agents.map(({ id, name, host, returns_to, user, created_at, last_used_at }) => [
+    id,
+    host,
+    returns_to,
+    escapeVisitorText(name),
+    user ?? '-',
+    localTime(created_at),
+    last_used_at === null ? 'never' : localTime(last_used_at),
+  ]);
+  const titles = ['AGENT', 'HOST', 'RETURNS TO', 'NAME', 'USER', 'SINCE', 'LAST USED'];
+  return rows.length === 0 ? '' : table([titles, ...rows]);
 }
 
 function stateOf({ slug, access }: Tunnel): string {

@@ -300,6 +300,10 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       const { api } = call.tunnels;
       const asked = (await api.listKnocks(id)).find((knock) => knock.id === approval);
       if (asked === undefined) throw new ToolFailure(`There is no approval request ${approval}.`);
+      if (admit && asked.client !== undefined)
+        throw new ToolFailure(
+          'This lets in another agent, for as long as its owner wants. Only a person may approve it: in the app, or with "culvert knock".',
+        );
       if (admit) await call.approve(toMessage('question.admit', { address: asked.address, slug, port }));
       await api.answerKnock(id, approval, admit, admit ? duration : undefined);
       return result({ approval, status: admit ? 'admitted' : 'refused' });

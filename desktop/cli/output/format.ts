@@ -1,5 +1,7 @@
+import type { KnockClient } from '../../../shared/control.ts';
 import { durationParts, durationText, parseDuration, roughDuration } from '../../../shared/duration.ts';
 import { escapeCharacter, replaceUnprintable } from '../../../shared/unprintable.ts';
+import { endOfHost } from '../../client/host/approval-requests.ts';
 import { readableTarget, utf8Text } from '../../client/inspector/readable.ts';
 
 /**
@@ -107,6 +109,12 @@ function escapeUnits(character: string): string {
  */
 export function escapeVisitorText(text: string): string {
   return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
+}
+
+/** Who asks for access for an agent, by the hosts that the relay has checked. */
+export function agentText({ host, returns_to }: KnockClient): string {
+  const [id, returns] = [host, returns_to].map((name) => endOfHost(escapeVisitorText(name)));
+  return `agent of ${id}${id === returns ? '' : `, returning to ${returns},`}`;
 }
 
 /** Letters that are one column wide and written from left to right: Latin, Greek and Cyrillic. */

@@ -46,6 +46,13 @@ describe('reporters of a tunnel with approval requests', () => {
       printed.out,
       '192.0.2.7 (curl/8.5 \\u{202e}) is asking for access. To respond, run "culvert knock my-app k1 --admit" or --refuse.\n',
     );
+    const client = { name: 'Claude', host: 'claude.ai', returns_to: 'evil.example' };
+    printed.out = '';
+    new TextReporter(output, new FakeClock(), SPEC).approvalRequest({ ...knock, client }, TUNNEL);
+    assert.match(
+      printed.out,
+      /^An agent of claude\.ai, returning to evil\.example, is asking for access, from 192\.0\.2\.7 \(.*\)\. /,
+    );
     printed.out = '';
     new TextReporter(output, new FakeClock(), SPEC).approvalRequest({ ...knock, agent: '' }, TUNNEL);
     assert.match(printed.out, /^192\.0\.2\.7 is asking for access\. /);

@@ -12,7 +12,7 @@ import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
 import { describeAccess } from '../command-line/access-options.ts';
-import { escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from './format.ts';
+import { agentText, escapeVisitorText, jsonLine, lifetimeText, localTime, timeLeft } from './format.ts';
 import { summaryLine } from '../inspect/inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
@@ -104,8 +104,8 @@ export class JsonReporter implements Reporter {
     this.#print({ event: 'problem', ...this.#name, code, message: textOf(text) });
   }
 
-  approvalRequest({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
-    this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at });
+  approvalRequest({ id, address, agent, at, client }: KnockMessage, tunnel: Tunnel): void {
+    this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at, client });
   }
 
   expiring({ expires_at }: Tunnel, leftMs: number, why?: string): void {
@@ -189,10 +189,13 @@ export class TextReporter implements Reporter {
     this.#output.out(`${textOf(text)}\n`);
   }
 
-  approvalRequest({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
-    const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
+  approvalRequest(knock: KnockMessage, { slug }: Tunnel): void {
+    const { id, address, agent, client } = knock;
+    const person = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
+    const who = client === undefined ? person : `An ${agentText(client)}`;
+    const from = client === undefined ? '' : `, from ${person}`;
     this.#output.out(
-      `${who} is asking for access. To respond, run "culvert knock ${slug} ${id} --admit" or --refuse.\n`,
+      `${who} is asking for access${from}. To respond, run "culvert knock ${slug} ${id} --admit" or --refuse.\n`,
     );
   }
 

@@ -2,7 +2,7 @@
 import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../command-line/access-options.ts';
-import { escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
+import { agentText, escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { KEPT_OPEN } from '../output/reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
@@ -297,12 +297,15 @@ function knockLine(
 ): Line {
   const { label, tunnel } = panels[panel] ?? {};
   const where = label === undefined ? '' : ` to ${label}`;
+  const { client } = knock;
+  // An agent's hosts come before everything else: they are what the answer depends on.
+  const asks = client === undefined ? `${knock.address} is asking` : `An ${agentText(client)} asks`;
   const answer = hasKeys
-    ? 'a approves for an hour, x denies.'
+    ? `a approves${client === undefined ? ' for an hour' : ''}, x denies.`
     : `run "culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse.`;
   const more = others === 0 ? '' : ` ${others} more waiting.`;
   return [
-    span(`? ${knock.address} is asking for access${where}: `, 'warning'),
+    span(`? ${asks} for access${where}: `, 'warning'),
     span(`${answer}${more}`, 'strong'),
     span(knock.agent === '' ? '' : ` ${escapeVisitorText(knock.agent)}`, 'dim'),
   ];

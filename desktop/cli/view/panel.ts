@@ -10,6 +10,7 @@ import { textOf } from '../../client/messages.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
 import { type MadeToken, madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
+import { agentText } from '../output/format.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../output/reporter.ts';
 
 /**
@@ -104,12 +105,13 @@ export class Panel implements Reporter {
   }
 
   /** Answers an approval request; does nothing if it is no longer pending. */
-  answerKnock({ id, address }: ApprovalRequest, admit: boolean): void {
+  answerKnock({ id, address, client }: ApprovalRequest, admit: boolean): void {
     const served = this.#served;
     if (served?.approvalRequests.some((other) => other.id === id) !== true) return;
     served.answered(id);
     this.#options.api.answerKnock(served.tunnel.id, id, admit).catch((error: unknown) => {
-      this.#say(`${address} could not be ${admit ? 'approved' : 'denied'}. ${describeFailure(error)}`);
+      const who = client === undefined ? address : `The ${agentText(client)}`;
+      this.#say(`${who} could not be ${admit ? 'approved' : 'denied'}. ${describeFailure(error)}`);
     });
   }
 

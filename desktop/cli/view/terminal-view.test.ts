@@ -192,6 +192,11 @@ describe('TerminalView', () => {
     clock.advance(250);
     stdin.emit('data', 'x');
     assert.deepEqual(answered, ['k1 true', 'k2 false']);
+    const host = `claude.ai.${'a'.repeat(200)}.evil.example`;
+    serve.knock('k3', '192.0.2.3', { name: 'Claude', host, returns_to: 'x.example' });
+    clock.advance(250);
+    const shown = `? An agent of …${'a'.repeat(26)}.evil.example, returning to x.example`;
+    assert.ok(written.at(-1)?.includes(shown), 'the beginning of a host says nothing');
     view.close(record().output);
   });
 

@@ -278,7 +278,8 @@ export class ServedTunnel {
   /** Its access policy was changed here. @param password the one that visitors have to give */
   changedAccess(tunnel: Tunnel, password: string | undefined): void {
     this.#password = password;
-    if (tunnel.access.knock !== true) this.#approvalRequests.clear();
+    const { knock, oauth } = tunnel.access;
+    if (knock !== true && oauth !== true) this.#approvalRequests.clear();
     this.update(tunnel);
   }
 

@@ -92,6 +92,17 @@ const KNOCK = {
   ends_at: TUNNEL.expires_at,
 };
 
+const AGENT = {
+  id: '0123456789abcdef',
+  name: '',
+  host: 'claude.ai',
+  returns_to: 'claude.ai',
+  user: null,
+  created_at: TUNNEL.created_at,
+  first_used_at: null,
+  last_used_at: TUNNEL.created_at,
+};
+
 /** Calls by the request that they send; its response; and the result, if that is not the response. */
 const calls: Record<
   string,
@@ -123,6 +134,8 @@ const calls: Record<
   'GET tunnels/ID/links': [(api) => api.listLinks(ID), { links: [LINK, START] }, [LINK, START]],
   'DELETE tunnels/ID/links/l1': [(api) => api.deleteLink(ID, 'l1')],
   'GET tunnels/ID/knocks': [(api) => api.listKnocks(ID), { knocks: [KNOCK] }, [KNOCK]],
+  'GET tunnels/ID/agents': [(api) => api.listAgents(ID), { agents: [AGENT] }, [AGENT]],
+  'DELETE tunnels/ID/agents/a1': [(api) => api.revokeAgent(ID, 'a1')],
   'PUT tunnels/ID/knocks/k1 {"admit":true,"for":"2h"}': [(api) => api.answerKnock(ID, 'k1', true, '2h')],
   'PUT tunnels/ID/knocks/k1 {"admit":false}': [(api) => api.answerKnock(ID, 'k1', false)],
 };
@@ -132,6 +145,12 @@ const malformed: readonly [call: (api: ApiClient) => Promise<unknown>, answers: 
   [(api) => api.getAccount(), [{}, TUNNEL, { ...ACCOUNT, name: '\u001b[2J' }, { ...ACCOUNT, limits: {} }]],
   [(api) => api.listLinks(ID), [{ links: [{}] }]],
   [(api) => api.createLink(ID, {}), [{}, { ...START, note: '\u001b[2J' }, { ...START, id: '../account' }]],
+  [
+    (api) => api.listAgents(ID),
+    [{ id: '../account' }, { host: '' }, { name: '\u001b[2J' }, { last_used_at: 1 }].map((bad) => ({
+      agents: [{ ...AGENT, ...bad }],
+    })),
+  ],
   [
     (api) => api.listKnocks(ID),
     [{ id: '../account' }, { status: 'asleep' }, { address: '' }, { agent: null }, { ends_at: 1 }].map(

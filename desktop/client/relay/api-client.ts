@@ -1,5 +1,6 @@
 /** The REST interface of a relay (protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
+import { type Agent, AGENT_LIST } from '../../../shared/agents.ts';
 import {
   CHECKED_DOMAIN,
   type CheckedDomain,
@@ -222,6 +223,16 @@ export class ApiClient {
   async answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
     const body = { admit, ...(duration === undefined ? {} : { for: duration }) };
     await this.#call('PUT', `${tunnelPath(id)}/knocks/${encodeURIComponent(knockId)}`, body);
+  }
+
+  /** `GET /v1/tunnels/{id}/agents`: agents that were let in by OAuth. */
+  async listAgents(id: string): Promise<readonly Agent[]> {
+    return read(AGENT_LIST, await this.#call('GET', `${tunnelPath(id)}/agents`)).agents;
+  }
+
+  /** `DELETE /v1/tunnels/{id}/agents/{agent_id}`: ends its access, and what it has open. */
+  async revokeAgent(id: string, agentId: string): Promise<void> {
+    await this.#call('DELETE', `${tunnelPath(id)}/agents/${encodeURIComponent(agentId)}`);
   }
 
   /** `GET /v1/domains`: the domains of the key's account, oldest first. */

@@ -3,6 +3,7 @@ import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { EditView } from '../../../desktop/app/ipc/request-views.ts';
 import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import type {
+  AgentView,
   ApprovedView,
   DomainView,
   ApprovalRequestView,
@@ -57,6 +58,7 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
       'domain:list': () => DOMAINS,
       'domain:check': () => ({ ...PENDING_DOMAIN, problems: DOMAIN_PROBLEMS }),
       'knock:admitted': () => ADMITTED,
+      'agent:list': () => AGENTS,
       'link:create': ({ note }) => ({ id: 'l4', note, expiresAt: NOW + 24 * HOUR }),
       'app:about': () => ABOUT,
       ...handlers,
@@ -319,6 +321,49 @@ export const KNOCKS: readonly ApprovalRequestView[] = [
     id: 'n2',
     address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
     agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
+  },
+];
+const CLIENT = { name: 'Claude', host: 'claude.ai', returns_to: 'claude.ai' };
+export const AGENT_KNOCKS: readonly ApprovalRequestView[] = [
+  { id: 'n3', address: '203.0.113.7', agent: '', client: CLIENT },
+  {
+    id: 'n4',
+    address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+    agent: '',
+    client: {
+      name: 'Claude',
+      host: `claude.ai.${'sign-in.'.repeat(8)}evil.example`,
+      returns_to: 'localhost',
+    },
+  },
+];
+const AGENTS: readonly AgentView[] = [
+  {
+    id: 'a1',
+    name: 'Claude',
+    host: 'claude.ai',
+    returnsTo: 'claude.ai',
+    user: null,
+    since: NOW - 3 * 24 * HOUR,
+    usedAt: NOW - 4 * MINUTE,
+  },
+  {
+    id: 'a2',
+    name: 'Visual Studio Code',
+    host: 'vscode.dev',
+    returnsTo: '127.0.0.1',
+    user: 'ann.the-first@example.com',
+    since: NOW - 2 * HOUR,
+    usedAt: undefined,
+  },
+  {
+    id: 'a3',
+    name: '',
+    host: `claude.ai.${'sign-in.'.repeat(8)}evil.example`,
+    returnsTo: 'localhost',
+    user: null,
+    since: NOW,
+    usedAt: NOW,
   },
 ];
 const ADMITTED: readonly ApprovedView[] = KNOCKS.map((knock, index) => ({

@@ -9,6 +9,7 @@ import {
   HERON,
   HOOKS,
   HOUR,
+  AGENT_KNOCKS,
   KNOCKS,
   LOCKED,
   LOST,
@@ -145,6 +146,15 @@ export const LOCK_SCENES: readonly Scene[] = [
       await page.locator('.link-list li').last().waitFor();
     },
   ),
+  scene(
+    'lock-sign-in',
+    { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'signIn', rules: ['*@example.com', 'group:Web Team'] } }] },
+    openLock,
+  ),
+  scene('lock-agents', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'agents' } }] }, async (page) => {
+    await openLock(page);
+    await page.locator('.link-list li').last().waitFor();
+  }),
   scene('lock-addresses', { tunnels: [QUIET_SHOP] }, async (page) => {
     await openLock(page, 'addresses');
     await page.locator('#lock-form-shop-detail').fill('203.0.113.0/24, office.example.com');
@@ -168,6 +178,7 @@ export const LOCK_SCENES: readonly Scene[] = [
       await page.locator('.lock-form .problem').first().waitFor();
     },
   ),
+  scene('knocks-agents', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'agents' }, knocks: AGENT_KNOCKS }] }),
   scene('knocks', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS] }),
 ];
 

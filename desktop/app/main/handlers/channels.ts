@@ -205,6 +205,10 @@ const ROWS = {
   'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
     approvals.revokeLink(key, id),
   ),
+  'agent:list': method(tunnelRef, ({ key }, { approvals }) => approvals.listAgents(key)),
+  'agent:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
+    approvals.revokeAgent(key, id),
+  ),
   /** visitors who were approved and still have access */
   'knock:admitted': method(tunnelRef, ({ key }, { approvals }) => approvals.listApproved(key)),
   'knock:admit': method(

@@ -1,7 +1,7 @@
 /** Links and approvals that give single visitors access to a tunnel (protocol.md section 11). */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
-import type { ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
+import type { AgentView, ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
@@ -41,10 +41,31 @@ export class Approvals {
     await unlessGone(api.deleteLink(id, linkId));
   }
 
-  /** Visitors whose approval is still valid. */
+  /** Agents that were let in by OAuth, oldest first. */
+  async listAgents(key: string): Promise<readonly AgentView[]> {
+    const { api, id } = this.#tunnel(key);
+    return (await api.listAgents(id)).map(({ id: agentId, name, host, user, ...agent }) => ({
+      id: agentId,
+      name,
+      host,
+      user,
+      returnsTo: agent.returns_to,
+      since: Date.parse(agent.created_at),
+      usedAt: agent.last_used_at === null ? undefined : Date.parse(agent.last_used_at),
+    }));
+  }
+
+  async revokeAgent(key: string, agentId: string): Promise<void> {
+    const { api, id } = this.#tunnel(key);
+    await unlessGone(api.revokeAgent(id, agentId));
+  }
+
+  /** Visitors whose approval is still valid. What an agent was approved for, {@link listAgents} shows. */
   async listApproved(key: string): Promise<readonly ApprovedView[]> {
     const { api, id } = this.#tunnel(key);
-    const admitted = (await api.listKnocks(id)).filter(({ status }) => status === 'admitted');
+    const admitted = (await api.listKnocks(id)).filter(
+      ({ status, client }) => status === 'admitted' && client === undefined,
+    );
     return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
       id: knockId,
       address,

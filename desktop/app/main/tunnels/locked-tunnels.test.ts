@@ -274,6 +274,12 @@ describe('approval requests', () => {
       { ...entry, id: 'n1', status: 'admitted' },
       { ...entry, id: 'n2', status: 'waiting' },
       { ...entry, id: 'n3', status: 'refused' },
+      {
+        ...entry,
+        id: 'n4',
+        status: 'admitted',
+        client: { name: '', host: 'a.example', returns_to: 'a.example' },
+      },
     ];
     const endsAt = Date.parse(entry.ends_at);
     assert.deepEqual(await app.call('knock:admitted', { key }), [
@@ -281,6 +287,28 @@ describe('approval requests', () => {
     ]);
     await app.call('knock:refuse', { key, id: 'n1' });
     assert.equal(app.api.calls.at(-1), 'refuse 1 n1');
+  });
+
+  it('of an agent name the hosts that the relay has checked', async () => {
+    const app = await locked({ kind: 'agents' });
+    app.serve.knock('n1', '192.0.2.7', { name: 'Claude', host: 'claude.ai', returns_to: 'evil.example' });
+    const text = 'An agent of claude.ai, which returns to evil.example. Asked from 192.0.2.7.';
+    assert.deepEqual(
+      app.seen.notices.map(({ title, text: said }) => [title, said]),
+      [['An agent is asking for access to shop', text]],
+    );
+    assert.equal(shownIn(app)?.knocks[0]?.client?.host, 'claude.ai');
+    const { key } = app;
+    const agent = { id: 'a1', name: 'Claude', host: 'claude.ai', user: null };
+    const created_at = '2026-07-10T12:00:00.000Z';
+    const times = { created_at, first_used_at: null, last_used_at: null };
+    app.api.agents = [{ ...agent, returns_to: 'evil.example', ...times }];
+    const since = Date.parse(created_at);
+    assert.deepEqual(await app.call('agent:list', { key }), [
+      { ...agent, returnsTo: 'evil.example', since, usedAt: undefined },
+    ]);
+    await app.call('agent:revoke', { key, id: 'a1' });
+    assert.equal(app.api.calls.at(-1), 'revoke agent 1 a1');
   });
 
   it('do not flood the system with notifications, and cause none if the user wants none', async () => {

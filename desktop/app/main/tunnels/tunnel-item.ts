@@ -73,7 +73,7 @@ export class TunnelItem {
   }
 
   get knocks(): readonly ApprovalRequestView[] {
-    return this.served.approvalRequests.map(({ id, address, agent }) => ({ id, address, agent }));
+    return this.served.approvalRequests;
   }
 
   get saved(): SavedTunnel {

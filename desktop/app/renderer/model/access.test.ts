@@ -4,6 +4,7 @@ import { parseDuration } from '../../../../shared/duration.ts';
 import { LINK_DEFAULT_TTL_SECONDS, LINK_MAX_TTL_SECONDS } from '../../../../shared/links.ts';
 import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import {
+  agentUse,
   APPROVAL_CHOICES,
   approvalTtl,
   asksFor,
@@ -109,6 +110,17 @@ describe('readAccessDraft', () => {
   it('explains the required length of a password', () => {
     for (const password of ['', 'abc', 'x'.repeat(129)])
       assert.match(problemOf({ kind: 'password', password }), /^Enter a password of 4 to 128 characters\.$/);
+  });
+});
+
+describe('agentUse', () => {
+  it('tells since when an agent has access, and when it used it', () => {
+    const agent = { id: 'a', name: '', host: 'a.example', returnsTo: 'a.example', user: null };
+    assert.equal(agentUse({ ...agent, since: 0, usedAt: undefined }, 1000), 'Approved just now, never used');
+    assert.equal(
+      agentUse({ ...agent, since: 0, usedAt: 3_500_000 }, 3_600_000),
+      'Approved 1 h ago, used 1 min ago',
+    );
   });
 });
 

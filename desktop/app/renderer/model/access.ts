@@ -11,6 +11,7 @@ import {
   TOKEN_NAME_RULE,
 } from '../../../../shared/access.ts';
 import type {
+  AgentView,
   AccessKind,
   AccessPart,
   LinkView,
@@ -260,6 +261,18 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
 export function tokenUse(usedAt: number | undefined, now: number): string {
   if (usedAt === undefined) return t('tokens.neverUsed');
   return now - usedAt < MINUTE_MS ? t('tokens.usedNow') : t('tokens.used', { ago: agoText(usedAt, now) });
+}
+
+/** Where an agent returns to, and what it calls itself. */
+export function agentHint(name: string, returnsTo: string): string {
+  return name === '' ? t('knocks.returnsTo', { returnsTo }) : t('knocks.callsItself', { name, returnsTo });
+}
+
+/** Since when an agent has access, and when it last used it. @param now wall-clock ms */
+export function agentUse({ since, usedAt }: AgentView, now: number): string {
+  const isNew = now - since < MINUTE_MS;
+  const approved = isNew ? t('agents.sinceNow') : t('agents.since', { ago: agoText(since, now) });
+  return `${approved}, ${tokenUse(usedAt, now)}`;
 }
 
 /* How long an approval lasts. */

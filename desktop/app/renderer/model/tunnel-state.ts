@@ -1,11 +1,11 @@
 /** The state of tunnels in words, and what a screen reader announces of it. */
 import {
-  agentWords,
   type OtherTunnelView,
   type Settings,
   type Snapshot,
   type TunnelStatus,
   type TunnelView,
+  whoAsks,
 } from '../../ipc/snapshot.ts';
 import { WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
@@ -42,7 +42,7 @@ function newApprovalRequests(before: TunnelView | undefined, { slug, knocks }: T
   const known = new Set(before?.knocks.map(({ id }) => id));
   return knocks
     .filter(({ id }) => !known.has(id))
-    .map(({ agent }) => t('announce.wantsIn', { agent: agentWords(agent), slug }));
+    .map((request) => t('announce.wantsIn', { agent: whoAsks(request), slug }));
 }
 
 function changeOf(

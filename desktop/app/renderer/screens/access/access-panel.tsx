@@ -2,12 +2,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { TOKEN_NAME_MAX_LENGTH, TOKEN_NAME_RULE } from '../../../../../shared/access.ts';
 import { agentWords, type TunnelView } from '../../../ipc/snapshot.ts';
-import type { AccessKind, ApprovedView, TokenView } from '../../../ipc/tunnel-views.ts';
+import type { AccessKind, AgentView, ApprovedView, TokenView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   type AccessDraft,
   accessDraft,
   accessWords,
+  agentHint,
+  agentUse,
   asksFor,
   isSameAccess,
   readAccessDraft,
@@ -98,6 +100,7 @@ export function AccessPanel({
       {showsLinks && <Links tunnel={tunnel} apply={draft.kind === 'links' && !isSame ? apply : undefined} />}
       {shows('tokens') && <Tokens tunnel={tunnel} />}
       {shows('knock') && <ApprovedVisitors tunnel={tunnel} />}
+      {shows('agents') && <Agents tunnel={tunnel} />}
     </div>
   );
 }
@@ -147,6 +150,48 @@ function Visitor({
       <span class="dim nowrap">{left}</span>
       <Button look="link last" aria-label={t('admitted.sendOutOf', { who, address })} act={onSendOut}>
         {t('admitted.sendOut')}
+      </Button>
+    </li>
+  );
+}
+
+/** The agents that have access, with a button to revoke each. */
+function Agents({ tunnel: { key, slug, url, knocks } }: { tunnel: TunnelView }): JSX.Element {
+  const action = useAction();
+  // An approved agent is no longer waiting.
+  const agents = useLoaded('agent:list', { key }, { again: knocks });
+  const revoke = async ({ id, host }: AgentView): Promise<void> => {
+    if ((await action.run('agent:revoke', { key, id }, t('agents.revoked', { host }))).ok)
+      agents.set((before) => before?.filter((agent) => agent.id !== id));
+  };
+
+  return (
+    <div class="stack">
+      <Failure problem={action.error} />
+      <Failed of={agents} />
+      {agents.value?.length === 0 && <p class="hint">{t('agents.nobody', { url })}</p>}
+      <List after={`lock-${key}`} class="link-list stack s2" aria-label={t('agents.of', { slug })}>
+        {agents.value?.map((agent) => (
+          <AgentRow key={agent.id} agent={agent} onRevoke={() => revoke(agent)} />
+        ))}
+      </List>
+    </div>
+  );
+}
+
+function AgentRow({ agent, onRevoke }: { agent: AgentView; onRevoke: () => unknown }): JSX.Element {
+  const { host, name, user, returnsTo } = agent;
+  const use = useTime((now) => agentUse(agent, now));
+  return (
+    <li class="line">
+      <span class="grow">
+        <span dir="ltr">{host}</span>
+        <div class="hint">{agentHint(name, returnsTo)}</div>
+        {user !== null && <div class="hint">{t('agents.approvedBy', { user })}</div>}
+        <div class="hint">{use}</div>
+      </span>
+      <Button look="link last" aria-label={t('agents.revokeOf', { host })} act={onRevoke}>
+        {t('agents.revoke')}
       </Button>
     </li>
   );

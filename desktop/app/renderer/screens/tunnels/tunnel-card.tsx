@@ -1,10 +1,16 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { agentWords, type TunnelStatus, type TunnelView } from '../../../ipc/snapshot.ts';
+import { hostsOf, type TunnelStatus, type TunnelView, whoAsks } from '../../../ipc/snapshot.ts';
 import type { AccessKind, ApprovalRequestView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { APPROVAL_CHOICES, type ApprovalChoice, approvalTtl, scanWords } from '../../model/access.ts';
+import {
+  agentHint,
+  APPROVAL_CHOICES,
+  type ApprovalChoice,
+  approvalTtl,
+  scanWords,
+} from '../../model/access.ts';
 import { withoutScheme } from '../../model/address.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
@@ -301,7 +307,7 @@ function ApprovalRequests({ tunnel, action }: { tunnel: TunnelView; action: Acti
 }
 
 function ApprovalRequest({
-  knock: { id, address, agent },
+  knock,
   tunnelKey: key,
   admitId,
   action,
@@ -313,7 +319,8 @@ function ApprovalRequest({
   action: Action;
 }): JSX.Element {
   const [admission, setAdmission] = useState<ApprovalChoice>('hour');
-  const who = agentWords(agent);
+  const { id, address, client } = knock;
+  const who = whoAsks(knock);
   const label = `${who}, ${address}`;
   const admit = () => {
     const ttl = approvalTtl(admission, Date.now());
@@ -324,6 +331,7 @@ function ApprovalRequest({
     <li class="notice notice-news line">
       <span class="grow">
         {rich('knocks.wantsIn', { who })} <span class="from">{t('knocks.from', { address })}</span>
+        {client !== undefined && <div class="hint">{agentHint(client.name, hostsOf(client).returnsTo)}</div>}
       </span>
       <span class="line low">
         <Button
@@ -334,12 +342,15 @@ function ApprovalRequest({
         >
           {t('knocks.admit')}
         </Button>
-        <Select
-          aria-label={t('knocks.howLong', { label })}
-          choices={APPROVAL_CHOICES.map((choice) => [choice, t(`knocks.for.${choice}`)])}
-          value={admission}
-          choose={setAdmission}
-        />
+        {/* An agent has access until it is revoked. */}
+        {client === undefined && (
+          <Select
+            aria-label={t('knocks.howLong', { label })}
+            choices={APPROVAL_CHOICES.map((choice) => [choice, t(`knocks.for.${choice}`)])}
+            value={admission}
+            choose={setAdmission}
+          />
+        )}
         <Button look="button small" aria-label={t('knocks.refuseOf', { label })} act={refuse}>
           {t('knocks.refuse')}
         </Button>
