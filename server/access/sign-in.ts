@@ -19,7 +19,7 @@ export const SIGN_IN_SECONDS = 600;
 /** @limit How long the address is valid that brings a person who has signed in back to the tunnel. */
 export const ARRIVAL_SECONDS = 60;
 /** @limit Maximum length of an address that a person is sent back to after the sign-in; others get its path, or `/`. */
-export const WANTED_MAX_LENGTH = 2000;
+export const WANTED_MAX_LENGTH = 3000;
 /** @limit Number of sign-ins that the relay completes at the identity provider at the same time. */
 export const EXCHANGES_MAX = 32;
 /** @limit How many of them may be for visitors from one address (a /64 for IPv6). */
@@ -137,7 +137,9 @@ export class SignIn {
   }
 
   /**
-   * Begins a sign-in at a tunnel, or at a page of the relay's own that decides about one.
+   * Begins a sign-in at a tunnel, or at a page of the relay's own that decides about one: then the place has the host
+   * `null` and no prefix, and its target is that of the page. The browser comes back there with one more parameter,
+   * {@link ARRIVAL_PARAMETER}, for {@link arrive}. If nobody can sign in at the tunnel any more, it comes back without.
    *
    * @param browser the value of the cookie that the place sets in the browser; {@link arrive} asks for it again
    * @param isOther whether the person wants to be somebody else than the provider thinks

@@ -1,6 +1,7 @@
 /** The steps of a sign-in at the relay's own host (protocol.md section 11.5), for browsers. */
 import type { Router } from '@koa/router';
-import { VISITOR_ERRORS } from '../../shared/errors.ts';
+import type { Next } from 'koa';
+import { API_ERRORS, ApiError, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { cookiesIn } from '../../shared/http1/fields.ts';
 import { page } from '../../shared/page.ts';
 import { CALLBACK_PATH, type SignIn, SIGN_IN_PATH, type Step } from '../access/sign-in.ts';
@@ -15,6 +16,8 @@ export function addSignIn(router: Router<ApiState>, signIn: SignIn, contact: str
   function browserOf(ctx: ApiContext): SigningBrowser {
     return signingBrowser((name) => cookiesIn(ctx.get('cookie'), name), 'relay', signIn.isSecure);
   }
+
+  router.get([SIGN_IN_PATH, CALLBACK_PATH], refuseHead);
 
   router.get(SIGN_IN_PATH, async function beginSignIn(ctx: ApiContext): Promise<void> {
     const { value, cookie } = browserOf(ctx);
@@ -31,6 +34,12 @@ export function addSignIn(router: Router<ApiState>, signIn: SignIn, contact: str
   });
 }
 
+/** A HEAD is no visit, and must not use up what is good once. */
+async function refuseHead(ctx: ApiContext, next: Next): Promise<void> {
+  if (ctx.method === 'HEAD') throw new ApiError(API_ERRORS.methodNotAllowed, { Allow: 'GET' });
+  await next();
+}
+
 function parametersOf(ctx: ApiContext): URLSearchParams {
   return new URLSearchParams(ctx.querystring);
 }
@@ -38,12 +47,10 @@ function parametersOf(ctx: ApiContext): URLSearchParams {
 function respond(ctx: ApiContext, step: Step, contact: string | undefined): void {
   ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' });
   if (step.kind === 'onward') {
-    ctx.status = 303;
-    // As it is: Koa would write it in another way.
-    ctx.set('Location', step.location);
     ctx.body = null;
     ctx.status = 303;
-    return;
+    // As it is: Koa would write it in another way.
+    return ctx.set('Location', step.location);
   }
   const code = `sign-in-${step.kind}` as const;
   const { status, title, text } = VISITOR_ERRORS[code];

@@ -392,13 +392,16 @@ export interface Addresses {
   readonly pathForm: boolean;
 }
 
-/** Whether a tunnel is at a host, `null` for the relay's own, and below a prefix, which only the path form has. */
+/**
+ * Whether a tunnel is at a host, `null` for the relay's own, and below a prefix, which only the path form has. Pages of
+ * the relay that decide about a tunnel are at its own host without a prefix.
+ */
 export function isTunnelAt(
   tunnel: LiveTunnel,
   { host, prefix }: { readonly host: string | null; readonly prefix: string },
   addresses: Addresses,
 ): boolean {
-  if (host === null) return addresses.pathForm && prefix === `/t/${tunnel.slug}`;
+  if (host === null) return prefix === '' || (addresses.pathForm && prefix === `/t/${tunnel.slug}`);
   if (prefix !== '') return false;
   const { subdomain, account, domain, wildcard } = tunnelUrls(tunnel, addresses).urls;
   const exact = [subdomain, account, domain].map((url) => url && new URL(url).hostname);
