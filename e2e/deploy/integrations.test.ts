@@ -8,10 +8,11 @@ import { parse } from 'yaml';
 import { createAccount } from '../support/accounts.ts';
 import { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
+import { commandsOf } from '../support/page-commands.ts';
 import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 const INTEGRATIONS = fileURLToPath(new URL('../../desktop/integrations/', import.meta.url));
 
@@ -53,6 +54,30 @@ describe('integrations', () => {
   async function page(url: string): Promise<string> {
     return (await visit(relay.port, { host: new URL(url).host })).text;
   }
+
+  it('give a workflow that runs on this machine a public address, and pass its exit code on', async () => {
+    const local = await closedPort();
+    // Like act, it passes on no variable but those that it is told.
+    program(
+      'act',
+      `[ "$1 $2" = "pull_request --env" ] && exec env -i PATH="$PATH" "$3" node ${folder}/job.mjs`,
+    );
+    writeFileSync(
+      join(folder, 'job.mjs'),
+      `import { createServer, get } from 'node:http';
+      createServer((_, response) => response.end('from the job')).listen(${local}, '127.0.0.1');
+      const { host } = new URL(process.env.BASE_URL);
+      get({ port: ${relay.port}, headers: { host } }, (response) => {
+        response.setEncoding('utf8').on('data', (body) => process.exit(body === 'from the job' ? 7 : 1));
+      });`,
+    );
+    const [line = ''] = commandsOf('guides/ci.md', 'Run a workflow on your machine');
+    const child = new Child('/bin/sh', ['-c', line.replace('3000', String(local))], {
+      environment: settings,
+    });
+    scope.defer(() => child.end());
+    assert.deepEqual(await child.exit(), { code: 7, signal: null }, child.output);
+  });
 
   describe('the share provider of ddev', () => {
     it('prints the address as its first line, and nothing more, until ddev ends it', async () => {
