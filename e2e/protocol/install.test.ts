@@ -125,7 +125,11 @@ describe('install.sh', () => {
     ],
     'does not run on a system that is too old': [
       () => offer(OLD_SYSTEM),
-      /needs a newer system, with glibc 2\.28 and libstdc\+\+: culvert: version 'GLIBC_2\.28' not found/,
+      /needs a system with glibc 2\.28 or newer and libstdc\+\+, .*: culvert: version 'GLIBC_2\.28' not found/,
+    ],
+    'does not run on a system without glibc': [
+      () => offer('#!/lib64/ld-of-glibc\n'),
+      /needs a system with glibc 2\.28 or newer and libstdc\+\+, which Alpine lacks: .*not found/,
     ],
     'is incomplete': [
       () => writeFileSync(join(downloads, `culvert-${SYSTEM}.gz`), gzipSync(PROGRAM).subarray(0, 40)),

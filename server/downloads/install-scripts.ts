@@ -78,7 +78,8 @@ install() {
   if [ "$system" = macos-arm64 ]; then codesign --force --sign - "$new" 2>/dev/null || true; fi
   if ! version=$("$new" --version 2>&1 </dev/null); then
     case $version in
-      *GLIBC* | *libstdc*) fail "it needs a newer system, with glibc 2.28 and libstdc++: $version" ;;
+      *GLIBC* | *libstdc* | *'not found'*)
+        fail "it needs a system with glibc 2.28 or newer and libstdc++, which Alpine lacks: $version" ;;
       *) fail "it does not run here: $version" ;;
     esac
   fi
