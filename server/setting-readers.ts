@@ -29,13 +29,13 @@ const TRUNKS_CEILING = 16;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
 
-/** @limit Maximum length of the relay's ID and secret at the identity provider. */
+/** Maximum length of the relay's ID and secret at the identity provider. */
 const CLIENT_TEXT_MAX_LENGTH = 1024;
-/** @limit Maximum length of the name of the identity provider, which has to fit on a button. */
+/** Maximum length of the name of the identity provider, which has to fit on a button. */
 const PROVIDER_NAME_MAX_LENGTH = 64;
 /** Shorter ones would end before a page with its parts is loaded. */
 const SIGN_IN_TTL_LEAST_SECONDS = 1;
-/** @limit Maximum of `CULVERT_SIGN_IN_TTL`: a person who has left the company has access for as long. */
+/** Maximum of `CULVERT_SIGN_IN_TTL`: a person who has left the company has access for as long. */
 const SIGN_IN_TTL_CEILING_SECONDS = 30 * 24 * 3600;
 
 /** Reads the text of a setting. */

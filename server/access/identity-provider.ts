@@ -7,15 +7,15 @@ import type { Clock, Timer } from '../clock.ts';
 import { describeError, type Log } from '../log.ts';
 import type { Claims } from './people.ts';
 
-/** @limit How long the identity provider's response may take to arrive in full. */
+/** How long the identity provider's response may take to arrive in full. */
 export const PROVIDER_TIMEOUT_MS = 10_000;
-/** @limit Maximum size of an identity provider's response. */
+/** Maximum size of an identity provider's response. */
 export const PROVIDER_ANSWER_MAX_BYTES = 1024 * 1024;
-/** @limit Longest wait before the relay looks again for an identity provider that does not answer. */
+/** Longest wait before the relay looks again for an identity provider that does not answer. */
 export const PROVIDER_RETRY_MAX_MS = 30_000;
 /** The first of these waits; each one is twice as long as the one before. */
 const PROVIDER_RETRY_MS = 1000;
-/** @limit How far the clock of an identity provider may differ from the relay's, in seconds. */
+/** How far the clock of an identity provider may differ from the relay's, in seconds. */
 export const PROVIDER_CLOCK_SECONDS = 60;
 
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];

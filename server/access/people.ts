@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import { EMAIL_MAX_LENGTH } from '../../shared/access.ts';
 
-/** @limit Maximum length of a person's id (`sub`) at the identity provider (OpenID Connect Core section 2). */
+/** Maximum length of a person's id (`sub`) at the identity provider (OpenID Connect Core section 2). */
 export const SUBJECT_MAX_LENGTH = 255;
 
 /** A person as the identity provider describes them. */

@@ -14,17 +14,17 @@ import { type IdentityProvider, NotProvenError, ProviderAwayError } from './iden
 import { personOf, visitorBySignIn } from './people.ts';
 import type { Seals } from './seals.ts';
 
-/** @limit How long a person may take to sign in at the identity provider. */
+/** How long a person may take to sign in at the identity provider. */
 export const SIGN_IN_SECONDS = 600;
-/** @limit How long the address is valid that brings a person who has signed in back to the tunnel. */
+/** How long the address is valid that brings a person who has signed in back to the tunnel. */
 export const ARRIVAL_SECONDS = 60;
-/** @limit Maximum length of an address that a person is sent back to after the sign-in; others get its path, or `/`. */
+/** Maximum length of an address that a person is sent back to after the sign-in; others get its path, or `/`. */
 export const WANTED_MAX_LENGTH = 3000;
-/** @limit Number of sign-ins that the relay completes at the identity provider at the same time. */
+/** Number of sign-ins that the relay completes at the identity provider at the same time. */
 export const EXCHANGES_MAX = 32;
-/** @limit How many of them may be for visitors from one address (a /64 for IPv6). */
+/** How many of them may be for visitors from one address (a /64 for IPv6). */
 export const ADDRESS_EXCHANGES_MAX = 8;
-/** @limit Number of sign-ins that may wait for that. */
+/** Number of sign-ins that may wait for that. */
 export const EXCHANGES_WAITING_MAX = 256;
 
 /** Limits of what is good once: a new token only after the value itself has ended. */

@@ -13,7 +13,7 @@ export interface ApprovalRequest extends Pick<KnockMessage, 'id' | 'address' | '
   readonly since: number;
 }
 
-/** @limit How much of the host of an agent is shown: it must not push anything else out of sight. */
+/** How much of the host of an agent is shown: it must not push anything else out of sight. */
 const HOST_SHOWN_MAX_LENGTH = 40;
 
 /**
