@@ -39,7 +39,7 @@ describe('loadConfig', () => {
       defaultTtl: 3600,
       metrics: undefined,
       log: { format: undefined, level: 'info' },
-      nameHold: 0,
+      nameHold: 86_400,
       indexed: false,
       pathForm: true,
       notice: false,

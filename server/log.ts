@@ -115,6 +115,8 @@ export const LOG_EVENTS = {
     level: 'info',
     meaning: 'a signed link was revoked through the API; `link` no longer gives access',
   },
+  'name kept': { level: 'info', meaning: 'an account keeps a name from now on, with or without a tunnel' },
+  'name released': { level: 'info', meaning: 'an account has let a kept name go' },
   'visitor knocked': {
     level: 'info',
     meaning: "a visitor is asking a tunnel's owner for access; `knock` is the id of the approval request",

@@ -237,8 +237,8 @@ export const SETTINGS = {
     'Tunnels',
     'name-hold',
     readers.nameHold,
-    '0s',
-    "How long a tunnel's name stays reserved for its account after the tunnel has ended.",
+    '24h',
+    "How long a tunnel's name stays reserved for its account after the tunnel has ended. 0s lets it go at once.",
   ),
   /** seconds */
   defaultTtl: setting(

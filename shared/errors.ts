@@ -52,6 +52,7 @@ export const API_ERRORS = {
   agentNotFound: { status: 404, code: 'agent-not-found', text: 'agent not found' },
   knockNotFound: { status: 404, code: 'knock-not-found', text: 'knock not found' },
   domainNotFound: { status: 404, code: 'domain-not-found', text: 'domain not found' },
+  nameNotFound: { status: 404, code: 'name-not-found', text: 'the account does not keep this name' },
   invitationNotFound: {
     status: 404,
     code: 'invitation-not-found',
@@ -149,6 +150,10 @@ export const API_ERRORS = {
     code: 'too-many-domains',
     text: 'the {plan} plan allows {number} domains, including those that are not verified',
   },
+  /** an invalid change of a kept name (protocol.md section 17) */
+  invalidNameChange: { status: 400, code: 'invalid-name-change', text: '{field} must be {rule}' },
+  /** a name above the limit of a plan */
+  tooManyNames: { status: 403, code: 'too-many-names', text: 'the {plan} plan keeps {number} names' },
   /** a link above the limit of a tunnel; `time` is when the first of its valid and revoked links expires */
   tooManyLinks: {
     status: 409,
@@ -373,6 +378,11 @@ export const VISITOR_ERRORS = {
     status: 503,
     title: 'The tunnel is offline',
     text: 'This tunnel exists, but its client is not connected right now. Try again in a moment.',
+  },
+  away: {
+    status: 503,
+    title: 'Away',
+    text: 'The owner of this address is away.',
   },
   'domain-offline': {
     status: 503,

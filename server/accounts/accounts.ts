@@ -106,6 +106,8 @@ interface PlanRules {
   readonly maxConnections: number | null;
   /** Domains, including unverified ones; `null`: unlimited */
   readonly maxDomains: number | null;
+  /** Names that it may keep while they have no tunnel */
+  readonly maxNames: number;
   /** Whether the rate of create requests is limited for each key, instead of for the account. */
   readonly ratePerKey: boolean;
   /** The longest life of a tunnel, counted from now, in seconds; `null`: the relay's limit */
@@ -123,6 +125,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 20,
     maxConnections: 200,
     maxDomains: 0,
+    maxNames: 0,
     ratePerKey: false,
     maxTtl: 24 * 3600,
   },
@@ -132,6 +135,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 1000,
     maxConnections: 10_000,
     maxDomains: 5,
+    maxNames: 5,
     ratePerKey: false,
     maxTtl: null,
   },
@@ -141,6 +145,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: null,
     maxConnections: null,
     maxDomains: null,
+    maxNames: 100,
     ratePerKey: true,
     maxTtl: null,
   },

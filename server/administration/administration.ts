@@ -190,8 +190,8 @@ export class Administration {
   /** @param name id or slug of the tunnel */
   async closeTunnel(name: string): Promise<OwnedTunnel> {
     const owned = await this.#tunnel(name);
-    const { id, slug, accountId } = owned.tunnel;
-    const released = { id, slug, accountId, heldUntil: this.#heldUntil() };
+    const { id, slug, name: chosen, accountId } = owned.tunnel;
+    const released = { id, slug, name: chosen, accountId, heldUntil: this.#heldUntil() };
     const entry = ['tunnel.close', slug, `of ${owned.account.name}`] as const;
     const isFirst = await this.#act('orderClose', [released, this.#clock.now()], entry);
     return there('tunnel', name, isFirst ? owned : undefined);

@@ -11,6 +11,7 @@ import { adminRoutes } from './admin-routes.ts';
 import { domainRoutes } from './domain-routes.ts';
 import { addDownloads } from './download-routes.ts';
 import type { ApiState } from './guards.ts';
+import { nameRoutes } from './name-routes.ts';
 import { openApiDocument } from './openapi.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
@@ -47,6 +48,7 @@ export function apiRoutes(deps: ApiDeps): Route[] {
     ...tunnelRoutes(deps),
     ...visitorRoutes(deps),
     ...domainRoutes(deps),
+    ...nameRoutes(deps),
     ...teamRoutes(deps),
     ...inviteRoutes(deps),
     ...adminRoutes(deps),

@@ -14,6 +14,7 @@ import type { DomainService } from '../domains/domain-service.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
+import type { KeptNames } from '../tunnels/kept-names.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
 import type { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import type { TunnelAgents } from '../tunnels/tunnel-agents.ts';
@@ -65,6 +66,7 @@ export const TAGS = {
   Tunnels: 'Create, list, extend and close the tunnels of an account.',
   Access: 'Access policies, signed links, approval requests and agents.',
   Domains: 'Claim, verify and remove the domains of an account.',
+  Names: 'Names that an account keeps while they have no tunnel.',
   Account: 'The account that an API key belongs to.',
   Team: "The people of an account. These calls need an owner's key.",
   Invitations: 'Invitations to an account. These calls need no key.',
@@ -102,6 +104,7 @@ export interface ApiDeps {
   readonly knocks: Pick<TunnelApprovals, 'list' | 'answer'>;
   readonly agents: Pick<TunnelAgents, 'list' | 'revoke'>;
   readonly domains: DomainService;
+  readonly names: KeptNames;
   readonly creates: CreateLimiter;
   /** knows which clients are connected */
   readonly clients: Pick<Hub, 'online'>;

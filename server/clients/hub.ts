@@ -107,6 +107,12 @@ export class Hub implements Dialer {
     return this.#dial(this.#client(tunnel), handler);
   }
 
+  isAway({ id }: LiveTunnel): boolean | Promise<boolean> {
+    if (this.#clients.get(id)?.control !== undefined) return false;
+    if (!this.#ownership.hasOthers) return true;
+    return this.#ownership.find(id).then(({ kind }) => kind === 'away');
+  }
+
   /** Serves a visitor who arrived on another relay, through a client on this one. */
   serveVisit(tunnelId: string, hop: StreamSocket): void {
     const client = this.#clients.get(tunnelId);

@@ -212,9 +212,12 @@ describe('route at a host with several domains', () => {
     const { tunnel: target } = decided;
     if (!(target instanceof TunnelLookup)) return target.slug;
     return await new Promise((resolve) => {
-      const dialer = { dial: ({ slug }: LiveTunnel) => (resolve(slug), { cancel() {} }) };
+      const dialer = { dial: ({ slug }: LiveTunnel) => (resolve(slug), { cancel() {} }), isAway: () => true };
       const handler = { failed: (code: string) => resolve(code) };
-      target.dial(dialer, handler as UpstreamHandler, () => Promise.resolve(undefined));
+      target.dial(dialer, handler as UpstreamHandler, {
+        entering: () => Promise.resolve(undefined),
+        atRest: () => assert.fail('nobody keeps it'),
+      });
     });
   }
 

@@ -7,6 +7,7 @@ import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { LINK_PARAMETER } from '../../shared/links.ts';
 import { hostname } from '../../shared/networks.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
+import type { RestingName } from '../store/queries/name-queries.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
@@ -46,7 +47,10 @@ interface RouteContext {
   /** the tunnels that this relay knows */
   readonly registry: Pick<TunnelRegistry, 'bySlug' | 'byDomain'>;
   /** finds those that another relay may have created */
-  readonly coordination: Pick<Coordination, 'isAlone' | 'byLabel' | 'find' | 'findByLabel' | 'findByDomain'>;
+  readonly coordination: Pick<
+    Coordination,
+    'isAlone' | 'isUnknown' | 'byLabel' | 'find' | 'findByLabel' | 'findByDomain' | 'findResting'
+  >;
   /** the verified domains */
   readonly verified: Pick<VerifiedDomains, 'domainsOf' | 'ownerOf'>;
   /** whether `/t/{slug}` names a tunnel */
@@ -100,7 +104,7 @@ function domainRoute(host: string, head: RequestHead, target: string, context: R
     }
     return undefined;
   };
-  return toTunnel(new TunnelLookup(find, 'domain-offline'), '', target);
+  return toTunnel(new TunnelLookup(find, { missing: 'domain-offline' }), '', target);
 }
 
 /** The tunnel at a verified domain, if it belongs to the account that now owns the domain. */
@@ -153,27 +157,35 @@ function targetOf({ method, target, fields }: RequestHead): string | undefined {
   return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
 }
 
+/** @returns `undefined` if there is none, and nobody's name is looked up either */
 function tunnelAtLabel(
   label: string,
   coordination: RouteContext['coordination'],
 ): LiveTunnel | TunnelLookup | undefined {
   const tunnel = coordination.byLabel(label);
-  return tunnel !== undefined || coordination.isAlone
-    ? tunnel
-    : new TunnelLookup(() => coordination.findByLabel(label));
+  if (tunnel !== undefined || coordination.isUnknown(label)) return tunnel;
+  const findResting = () => coordination.findResting(label);
+  return new TunnelLookup(() => coordination.findByLabel(label), { findResting });
 }
 
-/** @param account the account subdomain of the requested host; `undefined` in the path form */
+/**
+ * @param account the account subdomain of the requested host; `undefined` in the path form
+ * @returns as {@link tunnelAtLabel}
+ */
 function tunnelOf(
   slug: string,
   account: string | undefined,
   { registry, coordination }: RouteContext,
 ): LiveTunnel | TunnelLookup | undefined {
-  const belongs = (tunnel: LiveTunnel | undefined) =>
-    account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;
-  const tunnel = registry.bySlug(slug);
-  if (tunnel !== undefined || coordination.isAlone) return belongs(tunnel);
-  return new TunnelLookup(async () => belongs(await coordination.find(slug)));
+  const isAt = (subdomain: string | null | undefined) => account === undefined || subdomain === account;
+  const belongs = (tunnel: LiveTunnel | undefined) => (isAt(tunnel?.account.subdomain) ? tunnel : undefined);
+  const known = registry.bySlug(slug);
+  if (known !== undefined || coordination.isUnknown(slug)) return belongs(known);
+  const findResting = async (): Promise<RestingName | undefined> => {
+    const resting = await coordination.findResting(slug);
+    return isAt(resting?.subdomain) ? resting : undefined;
+  };
+  return new TunnelLookup(async () => belongs(await coordination.find(slug)), { findResting });
 }
 
 /** What the Host header names; `undefined` if it is missing (which HTTP/1.0 permits), repeated or malformed. */
@@ -418,40 +430,53 @@ export interface UpstreamHandler extends DialHandler {
   intercepted(response: OwnResponse): void;
 }
 
+/** What visitors get if there is no such tunnel. */
+interface Absence {
+  /** the error, by default `tunnel-unknown` */
+  readonly missing?: DialFault;
+  /** Looks whether the name is somebody's nevertheless. @throws StoreError */
+  readonly findResting?: () => Promise<RestingName | undefined>;
+}
+
+/** The relay's responses instead of the tunnel's; neither rejects. */
+interface Gate {
+  /** to a visitor of the tunnel; `undefined` lets the request pass */
+  readonly entering: (tunnel: LiveTunnel) => Promise<OwnResponse | undefined>;
+  /** to a visitor of a name without a tunnel */
+  readonly atRest: (name: RestingName) => OwnResponse;
+}
+
 export class TunnelLookup {
   /** The tunnel, once it is known. */
   found: LiveTunnel | undefined;
   readonly #find: () => Promise<LiveTunnel | undefined>;
-  readonly #missing: DialFault;
+  readonly #absence: Absence;
 
-  /**
-   * @param find rejects if the tunnel cannot be looked up
-   * @param missing the error for visitors if there is none
-   */
-  constructor(find: () => Promise<LiveTunnel | undefined>, missing: DialFault = 'tunnel-unknown') {
+  /** @param find rejects if the tunnel cannot be looked up */
+  constructor(find: () => Promise<LiveTunnel | undefined>, absence: Absence = {}) {
     this.#find = find;
-    this.#missing = missing;
+    this.#absence = absence;
   }
 
-  /**
-   * Finds the tunnel and opens a stream to it.
-   *
-   * @param gate finds the relay's response instead of the tunnel's, if there is one; never rejects
-   */
-  dial(
-    dialer: Dialer,
-    handler: UpstreamHandler,
-    gate: (tunnel: LiveTunnel) => Promise<OwnResponse | undefined>,
-  ): Dial {
+  /** Finds the tunnel and opens a stream to it. */
+  dial(dialer: Dialer, handler: UpstreamHandler, gate: Gate): Dial {
     let cancelled = false;
     let dial: Dial | undefined;
     const proceed = async (): Promise<void> => {
-      const tunnel = await this.#find().catch(() => null);
+      const { missing = 'tunnel-unknown', findResting } = this.#absence;
+      const found = await this.#find()
+        .then(async (tunnel) => ({
+          tunnel,
+          resting: tunnel === undefined ? await findResting?.() : undefined,
+        }))
+        .catch(() => undefined);
       if (cancelled) return;
-      if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
+      if (found === undefined) return handler.failed('tunnel-offline', STORE_TEXT);
+      const { tunnel, resting } = found;
       this.found = tunnel;
-      if (tunnel === undefined) return handler.failed(this.#missing);
-      const response = await gate(tunnel);
+      if (resting !== undefined) return handler.intercepted(gate.atRest(resting));
+      if (tunnel === undefined) return handler.failed(missing);
+      const response = await gate.entering(tunnel);
       if (cancelled) return;
       if (response === undefined) dial = dialer.dial(tunnel, handler);
       else handler.intercepted(response);

@@ -38,7 +38,7 @@ describe('Upstreams', () => {
         pathForm: true,
         trustedProxies: new BlockList(),
       },
-      dialer: { dial: () => dial },
+      dialer: { dial: () => dial, isAway: () => true },
       api: {
         dial: (_handler, group) => {
           groups.push(group);
@@ -55,6 +55,7 @@ describe('Upstreams', () => {
       },
       notice,
       now: () => 0,
+      wallTime: () => 0,
       unexpected: () => new ApiError(API_ERRORS.internal),
       tellOwner: () => {},
       accessLog: undefined,

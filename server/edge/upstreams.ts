@@ -10,10 +10,13 @@ import { networkOf } from '../address-network.ts';
 import type { UpgradeRequest, Upgrades } from '../clients/upgrades.ts';
 import { requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
+import type { RestingName } from '../store/queries/name-queries.ts';
+import type { Away } from '../store/records.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../tunnels/stream.ts';
 import { dialForm, mayBeAccessPage, sendAgain } from './access-pages.ts';
 import type { InProcessApi } from '../api/scheduler.ts';
+import { awayResponse } from './away-page.ts';
 import { errorResponse, type Notice, type OwnResponse, requestFacts } from './builtin-responses.ts';
 import { limitedAddress, visitorAddress } from './connection-limiter.ts';
 import type { UpstreamRequest } from './exchange.ts';
@@ -71,6 +74,8 @@ interface UpstreamsOptions {
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines permit. */
   readonly now: () => number;
+  /** Wall time in ms. */
+  readonly wallTime: () => number;
   /** Reports an unexpected error, and returns the error to respond with. */
   readonly unexpected: (error: unknown) => ApiError;
   /** Tells the owner of a tunnel about a problem of its local service. */
@@ -85,6 +90,7 @@ const SECURE_ONLY_FIELD = 'Strict-Transport-Security: max-age=31536000\r\n';
 export class Upstreams {
   readonly context: EdgeContext;
   readonly now: () => number;
+  readonly wallTime: () => number;
   readonly unexpected: (error: unknown) => ApiError;
   readonly accessLog: AccessLog | undefined;
   readonly tellOwner: UpstreamsOptions['tellOwner'];
@@ -108,12 +114,14 @@ export class Upstreams {
     visitorAccess,
     notice,
     now,
+    wallTime,
     unexpected,
     tellOwner,
     accessLog,
   }: UpstreamsOptions) {
     this.context = context;
     this.now = now;
+    this.wallTime = wallTime;
     this.unexpected = unexpected;
     this.tellOwner = tellOwner;
     this.accessLog = accessLog;
@@ -149,6 +157,9 @@ export class Upstreams {
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
     if (tunnel.isSuspended) return this.suspended(head);
+    const away = this.#away(head, tunnel, peer);
+    // Whoever waits for that is asked for access later.
+    if (away !== undefined) return away;
     const hasBody = framing.kind !== 'none';
     const host = wildcardHost(head, tunnel);
     const entry = this.#enter(head, { tunnel, prefix, target, host, link, upgrade, hasBody }, peer);
@@ -156,6 +167,27 @@ export class Upstreams {
     return isForm && !isShort(framing)
       ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
       : entry;
+  }
+
+  /** The text of an owner who is away, to visitors who are inside `allow`. */
+  #away(
+    head: RequestHead,
+    tunnel: LiveTunnel,
+    peer: Peer,
+  ): OwnResponse | Promise<OwnResponse | undefined> | undefined {
+    const { away, access } = tunnel;
+    if (away === undefined) return undefined;
+    if (access?.allows(visitorAddress(head.fields, peer, this.context.trustedProxies)) === false)
+      return undefined;
+    const isAway = this.#dialer.isAway(tunnel);
+    if (isAway instanceof Promise)
+      return isAway.then((found) => (found ? this.#awayResponse(head, away) : undefined));
+    return isAway ? this.#awayResponse(head, away) : undefined;
+  }
+
+  #awayResponse(head: RequestHead, away: Away): OwnResponse {
+    const { abuseContact: contact, hosts } = this.context;
+    return awayResponse(away, { head, relay: hosts.domains.own, contact, now: this.wallTime() });
   }
 
   #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry | undefined> | undefined {
@@ -276,6 +308,7 @@ export class Upstreams {
       dialer: this.#dialer,
       entry,
       authorize: this.#authorize,
+      atRest: this.#atRest,
     });
   }
 
@@ -286,7 +319,9 @@ export class Upstreams {
     if (tunnel.isSuspended) return this.suspended(head);
     const hasBody = framing.kind !== 'none';
     const visit = { tunnel, prefix, target, host: wildcardHost(head, tunnel), link, upgrade, hasBody };
-    const decided = await (entry ?? this.#enter(head, visit, peer));
+    const away = entry === undefined ? await this.#away(head, tunnel, peer) : undefined;
+    if (away !== undefined) return away;
+    const decided = (await entry) ?? (await this.#enter(head, visit, peer));
     // The tunnel was not known when the form could still be read: the visitor sends it again.
     if (decided !== undefined && isFormEntry(decided)) return sendAgain(decided.form);
     if (decided !== undefined && !isAllowedVisitor(decided)) return decided;
@@ -294,6 +329,12 @@ export class Upstreams {
     if (tunnel.isSuspended) return this.suspended(head);
     return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
   };
+
+  /** To visitors of a name that is somebody's, but has no tunnel. */
+  readonly #atRest = (head: RequestHead, { away }: RestingName): OwnResponse =>
+    away === undefined
+      ? errorResponse('tunnel-offline', requestFacts({ head }), this.context.abuseContact)
+      : this.#awayResponse(head, away);
 
   /** The response of the relay for a suspended tunnel. */
   suspended(head: RequestHead): OwnResponse {
@@ -356,6 +397,7 @@ interface TunnelRequestOptions {
     request: TunnelRequest,
     found: LiveTunnel,
   ) => Promise<AllowedVisitor | OwnResponse | undefined>;
+  readonly atRest: (head: RequestHead, name: RestingName) => OwnResponse;
 }
 
 /** Its getters are valid once the request is sent to a stream: before that, the visitor may have to wait for access. */
@@ -373,8 +415,9 @@ class TunnelRequest implements UpstreamRequest {
   readonly #rules: TunnelRules;
   readonly #dialer: Dialer;
   readonly #authorize: TunnelRequestOptions['authorize'];
+  readonly #atRest: TunnelRequestOptions['atRest'];
 
-  constructor({ plan, route, peer, rules, dialer, entry, authorize }: TunnelRequestOptions) {
+  constructor({ plan, route, peer, rules, dialer, entry, authorize, atRest }: TunnelRequestOptions) {
     const { head, framing } = plan;
     const waits = entry instanceof Promise;
     this.plan = plan;
@@ -389,6 +432,7 @@ class TunnelRequest implements UpstreamRequest {
     this.#rules = rules;
     this.#dialer = dialer;
     this.#authorize = authorize;
+    this.#atRest = atRest;
   }
 
   get tunnel(): LiveTunnel | undefined {
@@ -435,7 +479,10 @@ class TunnelRequest implements UpstreamRequest {
     if (!(target instanceof TunnelLookup) && !(this.entry instanceof Promise))
       return this.#dialer.dial(target, handler);
     const lookup = target instanceof TunnelLookup ? target : new TunnelLookup(() => Promise.resolve(target));
-    return lookup.dial(this.#dialer, handler, (found) => this.#enter(found));
+    return lookup.dial(this.#dialer, handler, {
+      entering: (found) => this.#enter(found),
+      atRest: (name) => this.#atRest(this.plan.head, name),
+    });
   }
 
   onHanded(): void {

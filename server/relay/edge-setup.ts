@@ -62,6 +62,7 @@ import { traffic } from '../observe/counters.ts';
 import type { Operator, Unexpected } from '../observe/logger.ts';
 import { type Rate, RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
+import { KeptNames } from '../tunnels/kept-names.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { isTunnelAt } from '../tunnels/live-tunnel.ts';
@@ -186,6 +187,7 @@ export async function setUpEdge(
     knocks,
     agents,
     links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
+    names: new KeptNames({ store, tunnels: service, registry, clock, log, nameHold: config.nameHold }),
     store,
     turns,
     hashes,
@@ -245,6 +247,7 @@ export async function setUpEdge(
     visitorAccess: doorway.visitorAccess,
     notice,
     now: () => clock.monotonic(),
+    wallTime: () => clock.now(),
     unexpected,
     tellOwner: (tunnel, problem) => hub.get(tunnel.id)?.tellProblem(problem),
     accessLog,

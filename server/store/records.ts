@@ -252,6 +252,8 @@ export const TABLES = {
     slug: text().primary,
     accountId: text(),
     heldUntil: big(),
+    /** whether its owner chose it: visitors of other slugs are not told that they are somebody's */
+    chosen: flag(),
     /** the tunnel that ended while it was suspended; the next three columns are `null` unless this one is set */
     tunnelId: text().orNull,
     /** its domain */
@@ -260,6 +262,16 @@ export const TABLES = {
     suspended: text().orNull,
     /** what the operator suspended: resuming the account releases only what was suspended with it */
     suspendedWith: text<'tunnel' | 'account'>().orNull,
+  },
+  /** Names that accounts keep, with or without a tunnel (protocol.md section 17). */
+  kept_names: {
+    name: text().primary,
+    accountId: text().of('accounts'),
+    createdAt: big(),
+    /** what visitors read while no client serves the name; `null`: nothing of its own */
+    away: text().orNull,
+    /** when its owner expects to be back */
+    until: big().orNull,
   },
   /** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
   endings: {
@@ -395,6 +407,19 @@ export type AcmeAccountRecord = Omit<Database['acme_accounts'], 'createdAt'>;
 /** What is known of a certificate without reading it. */
 export type CertificateSummary = Omit<CertificateRecord, 'chain' | 'key'>;
 
+export type KeptName = Database['kept_names'];
+/** What visitors read while no client serves a kept name. */
+export interface Away {
+  readonly text: string;
+  /** wall time in ms at which its owner expects to be back; `null`: unknown */
+  readonly until: number | null;
+}
+
+/** @returns `undefined` for a name that is not kept, or has no text */
+export function awayOf(kept: Pick<KeptName, 'away' | 'until'> | undefined): Away | undefined {
+  return kept === undefined || kept.away === null ? undefined : { text: kept.away, until: kept.until };
+}
+
 /** Whose a verified domain is. */
 export type DomainOwner = Pick<DomainRecord, 'domain' | 'accountId'>;
 
@@ -414,6 +439,8 @@ export interface KeyOwner extends Pick<KeyRecord, 'hash' | 'expiresAt' | 'scope'
 export interface OwnedTunnel {
   readonly tunnel: TunnelRecord;
   readonly account: AccountRecord;
+  /** of its name, if its account keeps that; absent: the account does not */
+  readonly kept?: Pick<KeptName, 'away' | 'until'> | undefined;
 }
 
 /** The operator's actions on tunnels, which running relays have to apply. */

@@ -9,7 +9,8 @@ import * as domains from './queries/domain-queries.ts';
 import * as endings from './queries/ending-queries.ts';
 import * as keys from './queries/key-queries.ts';
 import * as links from './queries/link-queries.ts';
-import * as names from './queries/namespace.ts';
+import * as names from './queries/name-queries.ts';
+import * as namespace from './queries/namespace.ts';
 import * as relay from './queries/relay-queries.ts';
 import * as tunnelChanges from './queries/tunnel-changes.ts';
 import * as tunnels from './queries/tunnel-queries.ts';
@@ -28,6 +29,7 @@ const OPERATIONS = {
   ...keys,
   ...links,
   ...names,
+  ...namespace,
   ...relay,
   ...tunnelChanges,
   ...tunnels,

@@ -57,7 +57,14 @@ export class FakeStream implements ByteStream {
 
 const nothing = () => Promise.resolve(undefined);
 /** The tunnels of a relay that knows all of them, so that none has to be looked up. */
-export const ALONE = { isAlone: true, find: nothing, findByLabel: nothing, findByDomain: nothing };
+export const ALONE = {
+  isAlone: true,
+  isUnknown: () => true,
+  find: nothing,
+  findByLabel: nothing,
+  findByDomain: nothing,
+  findResting: nothing,
+};
 
 /** Where an edge looks for tunnels, with one at the slug `abc` and no domains. */
 export function onlyTunnel(tunnel: LiveTunnel): Pick<EdgeContext, 'registry' | 'coordination' | 'verified'> {
@@ -132,6 +139,7 @@ export class EdgeFixture {
           this.dials.push(handler);
           return { cancel: () => (this.cancelled += 1) };
         },
+        isAway: () => true,
       },
       api: new InProcessApi((_request, response) => response.end('api'), { take: beginSoon }),
       endpoints: {
@@ -148,6 +156,7 @@ export class EdgeFixture {
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),
+      wallTime: () => 0,
       unexpected: () => new ApiError(API_ERRORS.internal),
       tellOwner: (_tunnel, { code, detail }) => void this.problems.push(`${code}: ${detail}`),
     });

@@ -38,6 +38,7 @@ import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { ConflictError, FullError, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
+import { KeptNames } from '../tunnels/kept-names.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
@@ -123,6 +124,7 @@ export class ApiFixture {
       agents: new TunnelAgents({ tunnels: this.tunnels, registry, store, clock: this.clock, log }),
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),
+      names: new KeptNames({ store, tunnels: this.tunnels, registry, clock: this.clock, log, nameHold: 0 }),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
       writes: this.writes,
       hashes: this.#hashes,
@@ -508,7 +510,7 @@ const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
-  truncate audit, invitations, closed_tunnels, accounts, api_keys, tunnels, tunnel_links, agents, released_names, endings, relay_secrets, relay_info, domains,
+  truncate audit, invitations, closed_tunnels, kept_names, accounts, api_keys, tunnels, tunnel_links, agents, released_names, endings, relay_secrets, relay_info, domains,
     acme_accounts, certificates, acme_orders, acme_attempts, acme_challenges;
   update access_revision set revision = 0;`;
 

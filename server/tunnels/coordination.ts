@@ -3,9 +3,10 @@
  * (docs/decisions/0009-cluster.md). A standalone relay knows all of them, and nobody has news for it.
  */
 import { wildcardSlugsOf } from '../../shared/wildcard-hosts.ts';
-import { looksLikeId } from '../../shared/value-rules.ts';
+import { looksLikeId, NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { RestingName } from '../store/queries/name-queries.ts';
 import type { Extension } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
 import { type AccountRecord, type AuditRecord, batches, type OwnedTunnel } from '../store/records.ts';
@@ -71,8 +72,11 @@ export class Coordination {
   readonly #clock: Clock;
   readonly #recentlyEnded: RecentIds;
   readonly #recentlyChanged: RecentIds;
-  readonly #lookup: NameLookup;
-  readonly #domainLookup: NameLookup;
+  readonly #lookup: NameLookup<OwnedTunnel>;
+  readonly #domainLookup: NameLookup<OwnedTunnel>;
+  readonly #restingLookup: NameLookup<RestingName>;
+  /** names of tunnels that have just ended: the store may not have noted yet that they are held */
+  readonly #recentlyHeld: RecentIds;
   readonly #review: StoreReview;
   readonly #sweep: OverdueSweep;
   readonly #expiry: SharedExpiry;
@@ -92,6 +96,7 @@ export class Coordination {
     this.#clock = clock;
     this.#recentlyEnded = new RecentIds(clock);
     this.#recentlyChanged = new RecentIds(clock);
+    this.#recentlyHeld = new RecentIds(clock);
     this.lifecycle = new Lifecycle({
       ...deps,
       onTraffic: (tunnel) => {
@@ -102,12 +107,24 @@ export class Coordination {
         this.isAlone ? this.lifecycle.endExpired(tunnel) : this.#expiry.expired(tunnel),
       onEnd: (tunnel, reason) => {
         this.#recentlyEnded.add(tunnel.id);
+        this.#restingLookup.forget(tunnel.slug);
+        if (nameHold > 0 && tunnel.name !== '' && reason !== 'removed') this.#recentlyHeld.add(tunnel.slug);
         onEnd(tunnel, reason);
       },
     });
     const compare = (tunnels: readonly LiveTunnel[]) => this.#compare(tunnels);
-    this.#lookup = new NameLookup(store, 'slug', clock);
-    this.#domainLookup = new NameLookup(store, 'domain', clock);
+    const isPossible = (name: string) => NAME_PATTERN.test(name);
+    const tunnelsBy = (by: 'slug' | 'domain') => async (names: readonly string[]) =>
+      new Map((await store.findTunnels(by, names)).map((owned) => [owned.tunnel[by] ?? '', owned]));
+    this.#lookup = new NameLookup({ ask: tunnelsBy('slug'), isPossible, clock });
+    // Only verified domains are looked up, and the relay knows all of those.
+    this.#domainLookup = new NameLookup({ ask: tunnelsBy('domain'), clock });
+    this.#restingLookup = new NameLookup({
+      ask: async (names) =>
+        new Map((await store.restingNames(names, clock.now())).map((resting) => [resting.name, resting])),
+      isPossible,
+      clock,
+    });
     this.#review = new StoreReview(clock, () => registry.all(), compare);
     this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
@@ -216,6 +233,28 @@ export class Coordination {
     }
   }
 
+  /** Whether nothing needs to be looked up for a name without a tunnel here: there is no tunnel, and it is nobody's. */
+  isUnknown(name: string): boolean {
+    if (!this.isAlone || this.#recentlyHeld.has(name)) return false;
+    return !NAME_PATTERN.test(name) || this.#restingLookup.isMissing(name);
+  }
+
+  /**
+   * A name without a tunnel that an account keeps, or that is held for one (protocol.md section 3.5).
+   *
+   * @throws StoreError
+   */
+  async findResting(name: string): Promise<RestingName | undefined> {
+    const resting = await this.#restingLookup.find(name);
+    if (resting !== undefined || !this.#recentlyHeld.has(name)) return resting;
+    return { name, subdomain: null, away: undefined };
+  }
+
+  /** An account keeps a name now, or has let it go. */
+  nameChanged(name: string): void {
+    this.#restingLookup.forget(name);
+  }
+
   /** A tunnel by its domain, which must be verified. @throws StoreError */
   async findByDomain(domain: string): Promise<LiveTunnel | undefined> {
     const owned = this.isAlone ? undefined : await this.#domainLookup.find(domain);
@@ -289,6 +328,7 @@ export class Coordination {
   review(): void {
     this.#lookup.clear();
     this.#domainLookup.clear();
+    this.#restingLookup.clear();
     this.#review.request();
   }
 
@@ -297,7 +337,7 @@ export class Coordination {
     const { id, expiresAt } = owned.tunnel;
     const known = this.#registry.byId(id);
     if (known !== undefined) {
-      this.lifecycle.follow(known, owned.tunnel);
+      this.lifecycle.follow(known, owned);
       return known;
     }
     const isOver = expiresAt <= this.#clock.now() || this.#recentlyEnded.has(id);
@@ -347,7 +387,7 @@ export class Coordination {
         this.#endMissing(tunnel);
         continue;
       }
-      this.lifecycle.follow(tunnel, owned.tunnel);
+      this.lifecycle.follow(tunnel, owned);
       if (!isOld) this.lifecycle.followSuspension(tunnel, owned);
     }
     // Admin actions are rare, so this terminates.

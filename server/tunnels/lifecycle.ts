@@ -6,13 +6,14 @@ import type { Clock, Timer } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import type { ReleasedTunnel } from '../store/queries/tunnel-queries.ts';
-import type {
-  AccountRecord,
-  OwnedTunnel,
-  RevokedLink,
-  StoredAccess,
-  StoredKnocks,
-  TunnelRecord,
+import {
+  type AccountRecord,
+  awayOf,
+  type OwnedTunnel,
+  type RevokedLink,
+  type StoredAccess,
+  type StoredKnocks,
+  type TunnelRecord,
 } from '../store/records.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
@@ -175,7 +176,8 @@ export class Lifecycle {
   }
 
   /** Applies the stored state of a tunnel. */
-  follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
+  follow(tunnel: LiveTunnel, { tunnel: stored, kept }: OwnedTunnel): void {
+    tunnel.away = awayOf(kept);
     this.setTerms(tunnel, stored, stored.termsRevision);
     tunnel.follow(stored);
     this.setAccess(tunnel, stored.access, stored.accessRevision);
@@ -203,11 +205,12 @@ export class Lifecycle {
 
   /** @param at when it ended, wall time in ms */
   released(
-    { id, slug }: { readonly id: string; readonly slug: string },
+    tunnel: Pick<TunnelRecord, 'id' | 'slug' | 'name'>,
     { id: accountId }: AccountRecord,
     at: number,
   ): ReleasedTunnel {
-    return { id, slug, accountId, heldUntil: at + this.#nameHold * 1000 };
+    const { id, slug, name } = tunnel;
+    return { id, slug, name, accountId, heldUntil: at + this.#nameHold * 1000 };
   }
 }
 

@@ -271,7 +271,7 @@ export class TunnelApprovals {
       // Another relay was faster, or a previous write has taken effect although its answer was lost.
       const owned = await orUnavailable(store.findTunnel(id));
       if (owned === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
-      lifecycle.follow(tunnel, owned.tunnel);
+      lifecycle.follow(tunnel, owned);
     }
     throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
   }

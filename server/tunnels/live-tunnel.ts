@@ -13,6 +13,8 @@ import type {
 } from '../store/queries/tunnel-changes.ts';
 import {
   type AccountRecord,
+  type Away,
+  awayOf,
   latestUses,
   type OwnedTunnel,
   type StoredAccess,
@@ -53,6 +55,8 @@ export class LiveTunnel {
   account: AccountRecord;
   /** why it was suspended; `null` if it is not */
   suspended: string | null;
+  /** what visitors read while it has no client; `undefined`: nothing of its own */
+  away: Away | undefined;
   readonly revokedLinks: RevokedLinks;
   readonly tokenUses: TokenUseTimes;
   /** domain of its account, normalized; `null` for none */
@@ -86,7 +90,8 @@ export class LiveTunnel {
    * @param onTraffic called for the first traffic after the tunnel was created and after each `unstored()`
    */
   constructor(owned: OwnedTunnel, clock: Clock, onTraffic: (tunnel: LiveTunnel) => void) {
-    const { tunnel, account } = owned;
+    const { tunnel, account, kept } = owned;
+    this.away = awayOf(kept);
     this.id = tunnel.id;
     this.slug = tunnel.slug;
     this.name = tunnel.name;

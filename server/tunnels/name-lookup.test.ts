@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { OwnedTunnel } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -20,7 +21,7 @@ describe('NameLookup', () => {
   let asked: string[];
   let questions: number[];
   let answer: (slugs: readonly string[]) => Promise<OwnedTunnel[]>;
-  let lookup: NameLookup;
+  let lookup: NameLookup<OwnedTunnel>;
 
   function known(slugs: readonly string[]): Promise<OwnedTunnel[]> {
     return Promise.resolve(slugs.includes('web') ? [web] : []);
@@ -31,12 +32,12 @@ describe('NameLookup', () => {
     asked = [];
     questions = [];
     answer = known;
-    const findTunnels = (_by: string, slugs: readonly string[]) => {
+    const ask = async (slugs: readonly string[]) => {
       asked.push(...slugs);
       questions.push(slugs.length);
-      return answer(slugs);
+      return new Map((await answer(slugs)).map((owned) => [owned.tunnel.slug, owned]));
     };
-    lookup = new NameLookup({ findTunnels }, 'slug', clock);
+    lookup = new NameLookup({ ask, isPossible: (name) => NAME_PATTERN.test(name), clock });
   });
 
   it('queries the store once for simultaneous lookups, and never for an invalid slug', async () => {

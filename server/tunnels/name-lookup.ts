@@ -1,14 +1,12 @@
 /**
- * Looks up tunnels that this relay does not know in the store, by their names: another relay may have created them.
+ * Looks up names in the store: of tunnels that this relay does not know, because another relay may have created them, and
+ * names without a tunnel that are somebody's.
  *
  * Names that are requested while the store is busy are combined into one query, in order of arrival. So a sender who
  * requests thousands of nonexistent names makes the queries longer, but does not keep others from getting an answer.
  */
-import { NAME_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
-import type { OwnedTunnel } from '../store/records.ts';
 import { StoreError } from '../store/store-errors.ts';
-import type { Store } from '../store/store.ts';
 
 /** How long the relay caches the fact that a slug is unused, unless another relay reports a tunnel there. */
 export const LOOKUP_MISS_MS = 5000;
@@ -29,44 +27,49 @@ export const LOOKUP_BATCH = 500;
  * be connected.
  */
 export const LOOKUPS_WAITING_MAX = 50_000;
-type Lookup = PromiseWithResolvers<OwnedTunnel | undefined>;
+type Lookup<Found> = PromiseWithResolvers<Found | undefined>;
 
-export class NameLookup {
-  readonly #store: Pick<Store, 'findTunnels'>;
-  readonly #by: 'slug' | 'domain';
+interface NameLookupOptions<Found> {
+  /** Asks the store for what has one of the names. @throws StoreError */
+  readonly ask: (names: readonly string[]) => Promise<ReadonlyMap<string, Found>>;
+  /** Whether there can be anything of that name; the store is not asked for others. */
+  readonly isPossible?: (name: string) => boolean;
+  readonly clock: Clock;
+}
+
+export class NameLookup<Found> {
+  readonly #options: NameLookupOptions<Found>;
   readonly #clock: Clock;
   /** by name, not queried yet */
-  readonly #waiting = new Map<string, Lookup>();
+  readonly #waiting = new Map<string, Lookup<Found>>();
   /** by name, being queried */
-  readonly #asked = new Map<string, Lookup>();
+  readonly #asked = new Map<string, Lookup<Found>>();
   /** queries that the store has not answered */
   #underWay = 0;
-  /** names without a tunnel, and until when that is assumed, monotonic ms; oldest first */
+  /** names that nothing has, and until when that is assumed, monotonic ms; oldest first */
   readonly #misses = new Map<string, number>();
 
-  /** @param by what the names are; only verified domains are looked up, and the relay knows all of those */
-  constructor(store: Pick<Store, 'findTunnels'>, by: 'slug' | 'domain', clock: Clock) {
-    this.#store = store;
-    this.#by = by;
-    this.#clock = clock;
+  constructor(options: NameLookupOptions<Found>) {
+    this.#options = options;
+    this.#clock = options.clock;
   }
 
   /**
    * @param name as a visitor gave it
    * @throws StoreError, also if too many wait
    */
-  async find(name: string): Promise<OwnedTunnel | undefined> {
-    if ((this.#by === 'slug' && !NAME_PATTERN.test(name)) || this.isMissing(name)) return undefined;
+  async find(name: string): Promise<Found | undefined> {
+    if (this.#options.isPossible?.(name) === false || this.isMissing(name)) return undefined;
     const known = this.#asked.get(name) ?? this.#waiting.get(name);
     if (known !== undefined) return await known.promise;
     if (this.#waiting.size >= LOOKUPS_WAITING_MAX) throw new StoreError(new Error('too many lookups'));
-    const lookup: Lookup = Promise.withResolvers();
+    const lookup: Lookup<Found> = Promise.withResolvers();
     this.#waiting.set(name, lookup);
     this.#askNext();
     return await lookup.promise;
   }
 
-  /** Whether no tunnel has the name, as found a short time ago. */
+  /** Whether nothing has the name, as found a short time ago. */
   isMissing(name: string): boolean {
     return this.#clock.monotonic() < (this.#misses.get(name) ?? -Infinity);
   }
@@ -76,7 +79,7 @@ export class NameLookup {
     return this.#misses.has(name);
   }
 
-  /** A tunnel now has the name. */
+  /** Something now has the name. */
   forget(name: string): void {
     this.#misses.delete(name);
     this.#asked.delete(name);
@@ -92,8 +95,8 @@ export class NameLookup {
     while (this.#underWay < LOOKUPS_MAX && this.#waiting.size > 0) void this.#ask(this.#takeWaiting());
   }
 
-  #takeWaiting(): ReadonlyMap<string, Lookup> {
-    const batch = new Map<string, Lookup>();
+  #takeWaiting(): ReadonlyMap<string, Lookup<Found>> {
+    const batch = new Map<string, Lookup<Found>>();
     for (const [name, lookup] of this.#waiting) {
       if (batch.size === LOOKUP_BATCH) break;
       this.#waiting.delete(name);
@@ -103,13 +106,12 @@ export class NameLookup {
     return batch;
   }
 
-  async #ask(batch: ReadonlyMap<string, Lookup>): Promise<void> {
+  async #ask(batch: ReadonlyMap<string, Lookup<Found>>): Promise<void> {
     this.#underWay += 1;
     try {
-      const found = await this.#store.findTunnels(this.#by, [...batch.keys()]);
-      const byName = new Map(found.map((owned) => [owned.tunnel[this.#by] ?? '', owned]));
+      const byName = await this.#options.ask([...batch.keys()]);
       for (const [name, lookup] of batch) {
-        // A tunnel created in the meantime has replaced the lookup.
+        // What was stored in the meantime has replaced the lookup.
         if (!byName.has(name) && this.#asked.get(name) === lookup) this.#remember(name);
         lookup.resolve(byName.get(name));
       }

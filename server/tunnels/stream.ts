@@ -55,4 +55,6 @@ export interface Dial {
 /** Opens streams to tunnels. The handler is never called before `dial` has returned. */
 export interface Dialer {
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial;
+  /** Whether the tunnel has no client, here or at another relay; never rejects. */
+  isAway(tunnel: LiveTunnel): boolean | Promise<boolean>;
 }

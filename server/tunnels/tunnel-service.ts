@@ -14,7 +14,13 @@ import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { NewAccess, Reach, TrafficDelta } from '../store/queries/tunnel-changes.ts';
-import type { AccountRecord, AuditRecord, TunnelOrders, TunnelRecord } from '../store/records.ts';
+import type {
+  AccountRecord,
+  AuditRecord,
+  OwnedTunnel,
+  TunnelOrders,
+  TunnelRecord,
+} from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -157,7 +163,7 @@ export class TunnelService {
     const owned = await this.#store.findTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (owned === undefined || tunnel === undefined) return;
-    this.#lifecycle.follow(tunnel, owned.tunnel);
+    this.#lifecycle.follow(tunnel, owned);
     this.#lifecycle.followSuspension(tunnel, owned);
   }
 
@@ -188,9 +194,9 @@ export class TunnelService {
     const birth: Birth = { account };
     this.#inserting.add(birth);
     try {
-      const tunnel = await orUnavailable(this.#insert(birth, wanted));
+      const { tunnel, kept } = await orUnavailable(this.#insert(birth, wanted));
       const live =
-        this.#registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel });
+        this.#registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel, kept });
       this.coordination.tell({ kind: 'created', slug: tunnel.slug, domain: wanted.domain });
       this.#log('tunnel created', { ...tunnelFields(live), ttl: live.terms.ttl, idle: live.terms.idle });
       return live;
@@ -409,7 +415,7 @@ export class TunnelService {
   }
 
   /** Stores a new tunnel. A slug is drawn again if it is taken. @throws ApiError; StoreError */
-  async #insert(birth: Birth, wanted: NewTunnel): Promise<TunnelRecord> {
+  async #insert(birth: Birth, wanted: NewTunnel): Promise<Pick<OwnedTunnel, 'tunnel' | 'kept'>> {
     const { account } = birth;
     const { maxTunnels } = PLAN_RULES[account.plan];
     for (let attempt = 1; ; attempt += 1) {
@@ -419,8 +425,8 @@ export class TunnelService {
       const tunnel = this.#newRecord(account, wanted, slug);
       try {
         await this.#sync.clear(slug);
-        await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold: this.#nameHold * 1000 });
-        return tunnel;
+        const nameHold = this.#nameHold * 1000;
+        return { tunnel, kept: await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold }) };
       } catch (error) {
         if (error instanceof FullError) throw noRoom(account, error.nextEnd);
         if (error instanceof ConflictError) {

@@ -134,6 +134,7 @@ export async function removeWithAll(
     .where('accountId', '=', id)
     .returning(ENDED_COLUMNS)
     .execute();
+  await db.deleteFrom('kept_names').where('accountId', '=', id).execute();
   await db.deleteFrom('released_names').where('accountId', '=', id).where('suspended', 'is', null).execute();
   await db
     .updateTable('released_names')

@@ -79,7 +79,15 @@ export async function holdSuspendedName(
   suspended: string,
   suspendedWith: 'tunnel' | 'account',
 ): Promise<void> {
-  const held = { accountId, heldUntil: FOREVER, tunnelId: id, domain, suspended, suspendedWith };
+  const held = {
+    accountId,
+    heldUntil: FOREVER,
+    chosen: false,
+    tunnelId: id,
+    domain,
+    suspended,
+    suspendedWith,
+  };
   await db
     .insertInto('released_names')
     .values({ slug, ...held })

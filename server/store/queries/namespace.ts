@@ -1,12 +1,12 @@
 /**
- * Names of tunnels and subdomains of accounts are one namespace (protocol.md section 3.2): the tunnel `ann` could set
+ * Names of tunnels, kept ones too, and subdomains of accounts are one namespace (protocol.md section 3.2): the tunnel `ann` could set
  * cookies for every tunnel of the account whose subdomain that is. Hosts of wildcard tunnels belong to it too, except
  * that an account may name its own tunnel like a host of its own wildcard tunnel (section 4.7). Each side stores its
  * own first and then looks at the other's, in the same transaction.
  */
 import { sql } from 'kysely';
 import { wildcardSlugsOf } from '../../../shared/wildcard-hosts.ts';
-import { EXPIRED_GRACE_MS, type TunnelRecord } from '../records.ts';
+import { EXPIRED_GRACE_MS, type KeptName, type TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
 import type { Db } from './operation.ts';
 
@@ -40,14 +40,42 @@ export async function mustBeFreeForTunnel(
     .select('id')
     .where('subdomain', '=', slug)
     .executeTakeFirst();
-  // Whether the tunnel of a held name was a wildcard one is not known.
-  const held = nameHold > 0 ? [slug, ...wildcardSlugsOf(slug)] : wildcardSlugsOf(slug);
+  // Whether the tunnel of a held or kept name was a wildcard one is not known.
+  const above = wildcardSlugsOf(slug);
+  const held = nameHold > 0 ? [slug, ...above] : above;
   const isTaken =
     account !== undefined ||
     (await isWildcardHost(db, slug, claim)) ||
     (await isHeld(db, held, claim)) ||
+    (await isKept(db, [slug, ...above], accountId)) ||
     (wildcard && (await hasHostOfOthers(db, slug, claim)));
   if (isTaken) throw new ConflictError('slug');
+}
+
+/**
+ * To be called when the name is stored.
+ *
+ * @param now wall time in ms
+ * @throws ConflictError `slug` if another account's tunnel has it or lost it so recently that it is held, if it is an
+ *   account's subdomain, or if it is or may become a host of another account's wildcard tunnel
+ */
+export async function mustBeFreeForName(
+  db: Db,
+  { name, accountId }: Pick<KeptName, 'name' | 'accountId'>,
+  now: number,
+  nameHold: number,
+): Promise<void> {
+  // A tunnel that is being stored is either seen here or sees this name.
+  await turns(db).forUpdate().execute();
+  await mustBeFreeForTunnel(db, { slug: name, accountId, wildcard: false }, now, nameHold);
+  const tunnel = await db
+    .selectFrom('tunnels')
+    .select('id')
+    .where('slug', '=', name)
+    .where('accountId', '!=', accountId)
+    .where('expiresAt', '>', now - Math.max(EXPIRED_GRACE_MS, nameHold))
+    .executeTakeFirst();
+  if (tunnel !== undefined) throw new ConflictError('slug');
 }
 
 /**
@@ -74,6 +102,7 @@ export async function mustBeFreeForAccount(
     tunnel !== undefined ||
     // Also for the account itself.
     (await isHeld(db, [subdomain], { accountId: '', now })) ||
+    (await isKept(db, [subdomain], '')) ||
     (await isWildcardHost(db, subdomain, { accountId: id, since }));
   if (isTaken) throw new ConflictError('subdomain');
 }
@@ -108,6 +137,16 @@ async function isHeld(
   return held !== undefined;
 }
 
+/** Whether another account keeps one of the names. */
+async function isKept(db: Db, names: readonly string[], accountId: string): Promise<boolean> {
+  const kept = await keptByOthers(db, accountId).where('name', 'in', names).executeTakeFirst();
+  return kept !== undefined;
+}
+
+function keptByOthers(db: Db, accountId: string) {
+  return db.selectFrom('kept_names').select('name').where('accountId', '!=', accountId);
+}
+
 function heldForOthers(db: Db, { accountId, now }: Pick<Claim, 'accountId' | 'now'>) {
   return db
     .selectFrom('released_names')
@@ -132,6 +171,8 @@ async function hasHostOfOthers(db: Db, slug: string, claim: Claim): Promise<bool
   if (tunnel !== undefined) return true;
   if ((await heldForOthers(db, claim).where('slug', 'like', hosts).executeTakeFirst()) !== undefined)
     return true;
+  const kept = await keptByOthers(db, claim.accountId).where('name', 'like', hosts).executeTakeFirst();
+  if (kept !== undefined) return true;
   const account = await db
     .selectFrom('accounts')
     .select('id')

@@ -1,5 +1,11 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
-import { type DomainOwner, EXPIRED_GRACE_MS, type OwnedTunnel, type TunnelRecord } from '../records.ts';
+import {
+  type DomainOwner,
+  EXPIRED_GRACE_MS,
+  type KeptName,
+  type OwnedTunnel,
+  type TunnelRecord,
+} from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { recordIn } from '../schema.ts';
 import { lockAccount } from './account-queries.ts';
@@ -23,12 +29,17 @@ const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
  * exceeds its limit.
  *
  * @param rules nothing is limited without them
+ * @returns its name, if the account keeps that
  * @throws FullError; ConflictError `claim`, if the account has not claimed the domain, or `verification`, if it has not
  *   verified it; `domain`, if another tunnel has it or a suspended one had it; `slug`, also if it is held for another account, an account's subdomain or a host of
  *   another account's wildcard tunnel
  */
 export const insertTunnel = change(
-  async (db, tunnel: TunnelRecord, { maxTunnels, nameHold }: InsertRules = UNLIMITED): Promise<void> => {
+  async (
+    db,
+    tunnel: TunnelRecord,
+    { maxTunnels, nameHold }: InsertRules = UNLIMITED,
+  ): Promise<KeptName | undefined> => {
     if (maxTunnels !== null) await mustHaveRoom(db, tunnel, maxTunnels);
     if (tunnel.domain !== null) await mustBeVerified(db, tunnel.accountId, tunnel.domain);
     if (!(await tryInsert(db, tunnel))) {
@@ -41,6 +52,8 @@ export const insertTunnel = change(
     await mustNotBeSuspended(db, tunnel);
     await keepAgents(db, tunnel);
     await mustBeFreeForTunnel(db, tunnel, tunnel.createdAt, nameHold);
+    // Of the same account, or it would not be free.
+    return await db.selectFrom('kept_names').selectAll().where('name', '=', tunnel.slug).executeTakeFirst();
   },
 );
 
@@ -135,16 +148,28 @@ export const findTunnels = read(
     db,
     by: 'id' | 'slug' | 'domain' | 'accountId',
     values: readonly string[],
-  ): Promise<OwnedTunnel[]> =>
-    values.length === 0
-      ? []
-      : await db
-          .selectFrom('tunnels')
-          .innerJoin('accounts', 'accounts.id', 'tunnels.accountId')
-          .select([...recordIn('tunnels', 'tunnel'), ...recordIn('accounts', 'account')])
-          .where(`tunnels.${by}`, 'in', values)
-          .orderBy('tunnels.createdAt')
-          .execute(),
+  ): Promise<OwnedTunnel[]> => {
+    if (values.length === 0) return [];
+    const rows = await db
+      .selectFrom('tunnels')
+      .innerJoin('accounts', 'accounts.id', 'tunnels.accountId')
+      .leftJoin('kept_names', (join) =>
+        join
+          .onRef('kept_names.name', '=', 'tunnels.slug')
+          .onRef('kept_names.accountId', '=', 'tunnels.accountId'),
+      )
+      .select([
+        ...recordIn('tunnels', 'tunnel'),
+        ...recordIn('accounts', 'account'),
+        ...recordIn('kept_names', 'kept'),
+      ])
+      .where(`tunnels.${by}`, 'in', values)
+      .orderBy('tunnels.createdAt')
+      .execute();
+    return rows.map(({ tunnel, account, kept }) =>
+      kept.name === null ? { tunnel, account } : { tunnel, account, kept },
+    );
+  },
 );
 
 export const findTunnel = read(
@@ -153,6 +178,8 @@ export const findTunnel = read(
 
 /** A tunnel that has ended. */
 export interface ReleasedTunnel extends Pick<TunnelRecord, 'id' | 'slug' | 'accountId'> {
+  /** the requested name; `''` or missing for a slug that nobody has chosen */
+  readonly name?: string;
   /** wall time in ms until which no other account gets the slug */
   readonly heldUntil: number;
   /** wall time in ms at which it has expired for its relay; if another relay has extended it beyond that, it stays */
@@ -215,7 +242,7 @@ export const releaseOverdue = change(
   async (db, { until, now, nameHold, limit }: Overdue): Promise<number> => {
     const rows = await db
       .selectFrom('tunnels')
-      .select(['id', 'slug', 'accountId', 'expiresAt'])
+      .select(['id', 'slug', 'name', 'accountId', 'expiresAt'])
       .where('expiresAt', '<=', until)
       .limit(limit)
       .forUpdate()
@@ -248,12 +275,11 @@ export async function releaseTunnelsOf(
     .deleteFrom('tunnels')
     .where('domain', '=', domain)
     .where('accountId', '=', accountId)
-    .returning(ENDED_COLUMNS)
+    .returning([...ENDED_COLUMNS, 'name'])
     .execute();
-  const heldUntil = now + nameHold;
   await holdNames(
     db,
-    removed.map((tunnel) => ({ ...tunnel, heldUntil })),
+    removed.map((tunnel) => ({ ...tunnel, heldUntil: now + nameHold })),
     now,
   );
   await endTunnels(db, removed, now);
@@ -271,17 +297,16 @@ async function holdNames(db: Db, released: readonly ReleasedTunnel[], now: numbe
   const names = released.filter(isHeld).toSorted(bySlug);
   if (names.length === 0) return;
   await db.deleteFrom('released_names').where('heldUntil', '<=', now).execute();
-  for (const { slug, accountId, heldUntil } of names)
+  for (const { slug, name = '', accountId, heldUntil } of names) {
+    const held = { accountId, heldUntil, chosen: name !== '' };
     await db
       .insertInto('released_names')
-      .values({ slug, accountId, heldUntil })
+      .values({ slug, ...held })
       .onConflict((conflict) =>
-        conflict
-          .column('slug')
-          .doUpdateSet({ accountId, heldUntil })
-          .where('released_names.suspended', 'is', null),
+        conflict.column('slug').doUpdateSet(held).where('released_names.suspended', 'is', null),
       )
       .execute();
+  }
 }
 
 /**

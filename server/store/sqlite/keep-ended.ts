@@ -164,10 +164,18 @@ function laterOf(before: TunnelRecord, present: TunnelRecord): Partial<TunnelRec
   };
 }
 
-/** Names that are reserved for an account or for nobody. */
+/** Names that are kept by an account, or reserved for one or for nobody. */
 async function keepNames(replaced: Db, copy: Db, now: number): Promise<void> {
   const held = await replaced.selectFrom('released_names').selectAll().where('heldUntil', '>', now).execute();
   const known = await accountsOf(copy);
+  for (const { name, ...keeper } of await replaced.selectFrom('kept_names').selectAll().execute()) {
+    if (!known.has(keeper.accountId)) continue;
+    await copy
+      .insertInto('kept_names')
+      .values({ name, ...keeper })
+      .onConflict((conflict) => conflict.column('name').doUpdateSet(keeper))
+      .execute();
+  }
   for (const { slug, ...holder } of held) {
     const isGone = holder.suspendedWith === 'account' && !known.has(holder.accountId);
     const values = isGone ? ({ ...holder, suspendedWith: 'tunnel' } as const) : holder;

@@ -1,0 +1,146 @@
+/** Queries on the names that accounts keep, in SQL that every supported database understands. */
+import { type Away, awayOf, type KeptName } from '../records.ts';
+import { ConflictError, FullError } from '../store-errors.ts';
+import { lockAccount } from './account-queries.ts';
+import { mustNotBeSuspended } from './ending-queries.ts';
+import { mustBeFreeForName } from './namespace.ts';
+import { actEnding, change, read } from './operation.ts';
+
+/** The rules that are checked at the moment a name is stored. */
+interface KeepRules {
+  /** names of its account, this one included */
+  readonly maxNames: number;
+  /** ms during which the slug of an ended tunnel stays reserved for its account */
+  readonly nameHold: number;
+}
+
+/**
+ * Keeps a name for an account.
+ *
+ * @returns `undefined` if the account keeps it already
+ * @throws FullError; ConflictError `slug` if it is another account's in any way
+ */
+export const keepName = change(
+  async (db, kept: KeptName, { maxNames, nameHold }: KeepRules): Promise<KeptName | undefined> => {
+    const { name, accountId, createdAt } = kept;
+    await lockAccount(db, 'id', accountId);
+    const names = await keptNames(db, accountId);
+    if (names.some((other) => other.name === name)) return undefined;
+    if (names.length >= maxNames) throw new FullError(0);
+    const { numInsertedOrUpdatedRows } = await db
+      .insertInto('kept_names')
+      .values(kept)
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('slug');
+    await mustNotBeSuspended(db, { slug: name, domain: null });
+    await mustBeFreeForName(db, kept, createdAt, nameHold);
+    return kept;
+  },
+);
+
+/** Lists the names that an account keeps, oldest first. */
+export const keptNames = read((db, accountId: string): Promise<KeptName[]> =>
+  db
+    .selectFrom('kept_names')
+    .selectAll()
+    .where('accountId', '=', accountId)
+    .orderBy('createdAt')
+    .orderBy('name')
+    .execute(),
+);
+
+/**
+ * Changes what visitors read while no client serves a name.
+ *
+ * @param changes what is left out stays
+ * @returns `undefined` if the account does not keep the name
+ */
+export const changeName = change(
+  async (
+    db,
+    { name, accountId }: Pick<KeptName, 'name' | 'accountId'>,
+    changes: Partial<Pick<KeptName, 'away' | 'until'>>,
+  ): Promise<KeptName | undefined> => {
+    const found = db
+      .selectFrom('kept_names')
+      .selectAll()
+      .where('name', '=', name)
+      .where('accountId', '=', accountId);
+    if (Object.keys(changes).length > 0)
+      await db
+        .updateTable('kept_names')
+        .set(changes)
+        .where('name', '=', name)
+        .where('accountId', '=', accountId)
+        .execute();
+    return await found.executeTakeFirst();
+  },
+);
+
+/**
+ * Lets a name go. It stays held if its last tunnel ended within the time for that.
+ *
+ * @returns whether the account kept it
+ */
+export const releaseName = actEnding(
+  async (db, { name, accountId }: Pick<KeptName, 'name' | 'accountId'>): Promise<boolean> => {
+    const { numDeletedRows } = await db
+      .deleteFrom('kept_names')
+      .where('name', '=', name)
+      .where('accountId', '=', accountId)
+      .executeTakeFirstOrThrow();
+    return numDeletedRows > 0n;
+  },
+);
+
+/** A name without a tunnel that is somebody's. */
+export interface RestingName {
+  readonly name: string;
+  /** of its account, if that has one */
+  readonly subdomain: string | null;
+  /** `undefined`: its owner has left no text */
+  readonly away: Away | undefined;
+}
+
+/**
+ * Finds those of the names that are kept, or held after their tunnels have ended, in any order. Texts of suspended
+ * accounts are not shown to anybody.
+ *
+ * @param now wall time in ms
+ */
+export const restingNames = read(
+  async (db, names: readonly string[], now: number): Promise<RestingName[]> => {
+    if (names.length === 0) return [];
+    const kept = await db
+      .selectFrom('kept_names')
+      .innerJoin('accounts', 'accounts.id', 'kept_names.accountId')
+      .select([
+        'kept_names.name',
+        'kept_names.away',
+        'kept_names.until',
+        'accounts.subdomain',
+        'accounts.suspended',
+      ])
+      .where('kept_names.name', 'in', names)
+      .execute();
+    const held = await db
+      .selectFrom('released_names')
+      .innerJoin('accounts', 'accounts.id', 'released_names.accountId')
+      .select(['released_names.slug as name', 'accounts.subdomain'])
+      .where('released_names.slug', 'in', names)
+      .where('released_names.heldUntil', '>', now)
+      .where('released_names.chosen', '=', true)
+      .where('released_names.suspended', 'is', null)
+      .execute();
+    return [
+      ...held.map((row) => ({ ...row, away: undefined })),
+      // After the held ones: a name may be both, and its text counts.
+      ...kept.map(({ name, subdomain, suspended, ...row }) => ({
+        name,
+        subdomain,
+        away: suspended === null ? awayOf(row) : undefined,
+      })),
+    ];
+  },
+);
