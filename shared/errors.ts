@@ -150,7 +150,7 @@ export const API_ERRORS = {
     code: 'too-many-domains',
     text: 'the {plan} plan allows {number} domains, including those that are not verified',
   },
-  /** an invalid change of a kept name (protocol.md section 17) */
+  /** an invalid change of a kept name (protocol.md section 16) */
   invalidNameChange: { status: 400, code: 'invalid-name-change', text: '{field} must be {rule}' },
   /** a name above the limit of a plan */
   tooManyNames: { status: 403, code: 'too-many-names', text: 'the {plan} plan keeps {number} names' },

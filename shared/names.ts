@@ -1,4 +1,4 @@
-/** Names that an account keeps while they have no tunnel, as the REST interface has them (protocol.md section 17). */
+/** Names that an account keeps while they have no tunnel, as the REST interface has them (protocol.md section 16). */
 import * as yup from 'yup';
 import { API_ERRORS, ApiError, withValues } from './errors.ts';
 import {

@@ -9,7 +9,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 const PERSON = ['Accept', 'text/html'] as const;
 const AWAY = { away: 'At lunch <b>until</b> two.' };
 
-/** Names that their accounts keep or hold (protocol.md sections 3.5 and 17). */
+/** Names that their accounts keep or hold (protocol.md sections 3.5 and 16). */
 describe('names without a tunnel', () => {
   const { scope, relay } = relaySuite();
   let ann: TestAccount;

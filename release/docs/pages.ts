@@ -244,6 +244,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     'Try again. The client is not opening connections to the relay fast enough, so check its network.',
   'tunnel-offline':
     'Start `culvert` again with the same name, or wait: a client that has lost its connection reconnects automatically. If it does not reconnect, `culvert doctor` shows why.',
+  away: 'Nothing: its owner has left this text for visitors. The page goes on by itself when the tunnel is back.',
   'domain-offline': 'Open a tunnel that uses the domain: `culvert http PORT --domain DOMAIN`.',
   'plan-limit':
     'Close some connections, or ask the operator for a higher plan. WebSockets and event streams count as open connections.',
@@ -287,6 +288,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'too-many-tunnels': 'Close a tunnel (`culvert list`, `culvert close`), or wait until one expires.',
   'account-suspended': "Ask the relay's operator. The error text contains the reason.",
   'too-many-domains': 'Remove a domain: `culvert domain remove DOMAIN`.',
+  'too-many-names': 'Let a kept name go: `culvert name release NAME`.',
+  'invalid-name-change': 'The error text names the field and says what it accepts.',
   'tunnel-not-found':
     'The tunnel is closed, has expired, belongs to another account, or never existed. Create it again.',
   'connection-not-found':
@@ -297,6 +300,8 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'agent-not-found': 'The agent was revoked, has not been used for 30 days, or never existed.',
   'knock-not-found': 'The approval request has expired or never existed. The visitor can ask again.',
   'domain-not-found': 'Add the domain first: `culvert domain add DOMAIN`.',
+  'name-not-found':
+    'Keep the name first: `culvert name keep NAME`. `culvert name list` shows what the account keeps.',
   'no-such-thing': 'Check the id. The lists under `/v1/admin` contain all ids.',
   'invitation-not-found': 'Ask for a new invitation. Each invitation works once.',
   'not-found': 'Check the path. It must match exactly and have no trailing slash.',

@@ -1,4 +1,4 @@
-/** Routes of the names that an account keeps (protocol.md section 17). */
+/** Routes of the names that an account keeps (protocol.md section 16). */
 import {
   CHANGE_NAME_SCHEMA,
   KEEP_NAME_SCHEMA,

@@ -1,4 +1,4 @@
-/** What visitors get at a kept name that no client serves, if its owner has left a text (protocol.md section 17). */
+/** What visitors get at a kept name that no client serves, if its owner has left a text (protocol.md section 16). */
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';

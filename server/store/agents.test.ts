@@ -53,7 +53,7 @@ describe('agents in the store', () => {
   }
 
   /** The next tunnel of the name. */
-  function again(fields: object): Promise<void> {
+  function again(fields: object): Promise<unknown> {
     const next = aTunnel(owner.id, { slug: 'mcp', access: OAUTH, createdAt: 3000, ...fields });
     return store.insertTunnel(next, { maxTunnels: null, nameHold: 5000 });
   }

@@ -263,7 +263,7 @@ export const TABLES = {
     /** what the operator suspended: resuming the account releases only what was suspended with it */
     suspendedWith: text<'tunnel' | 'account'>().orNull,
   },
-  /** Names that accounts keep, with or without a tunnel (protocol.md section 17). */
+  /** Names that accounts keep, with or without a tunnel (protocol.md section 16). */
   kept_names: {
     name: text().primary,
     accountId: text().of('accounts'),

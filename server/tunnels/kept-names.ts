@@ -1,4 +1,4 @@
-/** Operations on the names that accounts keep (protocol.md section 17): they update the store first, then the relay. */
+/** Operations on the names that accounts keep (protocol.md section 16): they update the store first, then the relay. */
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import type { NameChanges } from '../../shared/names.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
