@@ -1,5 +1,6 @@
 /** Names that an account keeps while they have no tunnel, as the REST interface has them (protocol.md section 16). */
 import * as yup from 'yup';
+import { UUID_PATTERN } from './control.ts';
 import { API_ERRORS, ApiError, withValues } from './errors.ts';
 import {
   described,
@@ -54,16 +55,18 @@ const UNTIL: Field<string | null> = {
     .defined(),
 };
 
+const TUNNEL_ID: Field<string | null> = {
+  schema: { ...UUID.schema, type: ['string', 'null'], description: 'of the live tunnel with that name' },
+  accepts: yup.string().matches(UUID_PATTERN).nullable().defined(),
+};
+
 export const KEPT_NAME = object(
   {
     name: TEXT,
     created_at: SHOWN_TIME,
     away: AWAY,
     until: UNTIL,
-    tunnel_id: {
-      schema: { ...UUID.schema, type: ['string', 'null'], description: 'of the live tunnel with that name' },
-      accepts: yup.string().nullable().defined(),
-    } satisfies Field<string | null>,
+    tunnel_id: TUNNEL_ID,
   },
   'KeptName',
 );
@@ -98,9 +101,12 @@ export function readNameChanges(body: unknown): NameChanges {
   const { away, until } = readObject(body);
   if (away !== undefined && away !== null && !AWAY_RULE.accepts(away))
     throw invalid('away', AWAY_RULE.accepted);
+  const time = until === undefined || until === null ? until : readTime(until);
+  if (time === undefined && until !== undefined)
+    throw invalid('until', 'a time such as 2030-01-31T09:00:00Z, or null');
   return {
     ...(away !== undefined && { away: away as string | null }),
-    ...(until !== undefined && { until: until === null ? null : readTime(until) }),
+    ...(time !== undefined && { until: time }),
   };
 }
 
@@ -111,11 +117,11 @@ function invalid(field: 'away' | 'until', text: string): ApiError {
 /** RFC 3339 section 5.6. */
 const RFC_3339 = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i;
 
-function readTime(value: unknown): number {
+/** @returns wall time in ms; `undefined` for anything else than a time of RFC 3339 */
+export function readTime(value: unknown): number | undefined {
   const time =
     typeof value === 'string' && RFC_3339.test(value) ? Date.parse(value.replace(' ', 'T')) : Number.NaN;
-  if (Number.isNaN(time)) throw invalid('until', 'a time such as 2030-01-31T09:00:00Z, or null');
-  return time;
+  return Number.isNaN(time) ? undefined : time;
 }
 
 function readObject(body: unknown): Readonly<Record<string, unknown>> {

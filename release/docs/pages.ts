@@ -244,7 +244,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
     'Try again. The client is not opening connections to the relay fast enough, so check its network.',
   'tunnel-offline':
     'Start `culvert` again with the same name, or wait: a client that has lost its connection reconnects automatically. If it does not reconnect, `culvert doctor` shows why.',
-  away: 'Nothing: its owner has left this text for visitors. The page goes on by itself when the tunnel is back.',
+  away: 'Nothing to fix: the owner left this message for visitors. The page reloads on its own once the tunnel is back.',
   'domain-offline': 'Open a tunnel that uses the domain: `culvert http PORT --domain DOMAIN`.',
   'plan-limit':
     'Close some connections, or ask the operator for a higher plan. WebSockets and event streams count as open connections.',

@@ -30,8 +30,8 @@ export function awayResponse({ text, until }: Away, { head, relay, contact, now 
   const body = html
     ? page(
         escapeHtml(text),
-        `${back === undefined ? '' : backLine(back, now)}<p>This page goes on by itself when the address is back.</p>`,
-        `Left by the owner of this address at the tunnel relay ${relay}`,
+        `${back === undefined ? '' : backLine(back, now)}<p>This page reloads on its own once the site is back.</p>`,
+        `A message from the owner of this address, shown by the tunnel relay ${relay}`,
         contact,
       )
     : JSON.stringify({

@@ -189,6 +189,16 @@ export const OPTION_TABLE = {
     text: "The recipient's name, up to 64 characters. The local service receives it with each request.",
   },
   path: { type: 'string', value: 'PATH', text: 'Path and query of the request.' },
+  keep: {
+    type: 'boolean',
+    text: 'Keep the name for your account, with or without a tunnel, until you let it go.',
+  },
+  until: {
+    type: 'string',
+    value: 'WHEN',
+    text: 'When you expect to be back: a time such as 2030-01-31T09:00:00Z, or a duration such as 2h.',
+  },
+  back: { type: 'boolean', text: 'Remove the message.' },
   revoke: {
     type: 'string',
     value: 'LINK',

@@ -7,13 +7,19 @@ export const closeCommand = defineCommand({
   name: 'close',
   operands: { tunnel: TUNNEL },
   summary: 'Close a tunnel',
-  options: COMMON,
-  examples: { 'culvert close my-app': 'close the tunnel and disconnect its visitors' },
-  read: (line) => ({ ...line.operands, ...line.access() }),
+  options: { Name: ['keep'], ...COMMON },
+  examples: {
+    'culvert close my-app': 'close the tunnel and disconnect its visitors',
+    'culvert close my-app --keep': 'close it, and keep its name for your account',
+  },
+  read: (line) => ({ ...line.operands, keep: line.values.keep === true, ...line.access() }),
   async run(command, { output }) {
     const api = apiOf(command);
     const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
+    // First: without room for the name, nothing changes.
+    if (command.keep) await api.keepName(tunnel.slug);
     await api.closeTunnel(tunnel.id);
-    output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.\n`);
+    const kept = command.keep ? ` Your account keeps the name.` : '';
+    output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.${kept}\n`);
   },
 });

@@ -306,7 +306,9 @@ describe('the examples in the help', () => {
       for (const line of Object.keys(examples)) {
         // Without what the shell makes of the line.
         const [, words = ''] = /(?:^|[(|] ?)culvert ([^|>)]*)/.exec(line) ?? [];
-        const used = prepare(words.replaceAll("'", ''), ENV, files).name;
+        // A quoted text is one word, which `prepare` splits at blanks.
+        const typed = words.replaceAll(/'([^']*)'/g, (_quoted, text: string) => text.replaceAll(' ', '_'));
+        const used = prepare(typed, ENV, files).name;
         assert.ok(used === name || (name === 'domain verify' && used === 'http'), line);
       }
     });

@@ -21,6 +21,7 @@ import { loginCommand } from './login.ts';
 import { logoutCommand } from './logout.ts';
 import { manCommand } from './man.ts';
 import { mcpCommand } from './mcp.ts';
+import { awayCommand, nameCommands } from './name.ts';
 import { runCommand } from './run.ts';
 import { serviceCommands } from './service.ts';
 import { shareCommand } from './share.ts';
@@ -46,6 +47,8 @@ export const COMMANDS = [
   linksCommand,
   knockCommand,
   domainCommands,
+  nameCommands,
+  awayCommand,
   teamCommands,
   statusCommand,
   inspectCommands,

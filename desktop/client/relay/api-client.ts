@@ -11,6 +11,7 @@ import {
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { type Knock, KNOCK_LIST } from '../../../shared/knocks.ts';
 import { type Link, LINK_LIST, type NewLink } from '../../../shared/links.ts';
+import { KEPT_NAME, KEPT_NAME_LIST, type KeptName } from '../../../shared/names.ts';
 import {
   NEW_TEAM_INVITES,
   type NewTeamInvites,
@@ -255,6 +256,29 @@ export class ApiClient {
     await this.#callForDomains('DELETE', domainPath(id));
   }
 
+  /** `POST /v1/names`: keeps a name, or returns it if the account keeps it already. */
+  async keepName(name: string): Promise<KeptName> {
+    return read(KEPT_NAME, await this.#call('POST', '/v1/names', { name }));
+  }
+
+  /** `GET /v1/names`: the names that the account keeps, oldest first. */
+  async listNames(): Promise<KeptName[]> {
+    return read(KEPT_NAME_LIST, await this.#call('GET', '/v1/names')).names;
+  }
+
+  /** `PUT /v1/names/{name}`: what visitors read while no client serves the name; what is left out stays. */
+  async changeName(
+    name: string,
+    changes: { readonly away?: string | null; readonly until?: string | null },
+  ): Promise<KeptName> {
+    return read(KEPT_NAME, await this.#call('PUT', namePath(name), changes));
+  }
+
+  /** `DELETE /v1/names/{name}` */
+  async releaseName(name: string): Promise<void> {
+    await this.#call('DELETE', namePath(name));
+  }
+
   /** `GET /v1/team`: keys and open invitations of the account, with an owner's key. */
   async listTeam(): Promise<Team> {
     return read(TEAM, await this.#call('GET', '/v1/team'));
@@ -364,6 +388,10 @@ export function jsonOf({ text }: CallResponse, { origin }: RelayAddress): unknow
 function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
   throw new RelayUnreachable(toMessage('relay.otherRequest'));
+}
+
+function namePath(name: string): string {
+  return `/v1/names/${encodeURIComponent(name)}`;
 }
 
 function domainPath(id: string): string {
