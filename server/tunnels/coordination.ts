@@ -113,16 +113,15 @@ export class Coordination {
       },
     });
     const compare = (tunnels: readonly LiveTunnel[]) => this.#compare(tunnels);
-    const isPossible = (name: string) => NAME_PATTERN.test(name);
     const tunnelsBy = (by: 'slug' | 'domain') => async (names: readonly string[]) =>
       new Map((await store.findTunnels(by, names)).map((owned) => [owned.tunnel[by] ?? '', owned]));
-    this.#lookup = new NameLookup({ ask: tunnelsBy('slug'), isPossible, clock });
+    this.#lookup = new NameLookup({ ask: tunnelsBy('slug'), isPossible: isSlug, clock });
     // Only verified domains are looked up, and the relay knows all of those.
     this.#domainLookup = new NameLookup({ ask: tunnelsBy('domain'), clock });
     this.#restingLookup = new NameLookup({
       ask: async (names) =>
         new Map((await store.restingNames(names, clock.now())).map((resting) => [resting.name, resting])),
-      isPossible,
+      isPossible: isSlug,
       clock,
     });
     this.#review = new StoreReview(clock, () => registry.all(), compare);
@@ -236,7 +235,7 @@ export class Coordination {
   /** Whether nothing needs to be looked up for a name without a tunnel here: there is no tunnel, and it is nobody's. */
   isUnknown(name: string): boolean {
     if (!this.isAlone || this.#recentlyHeld.has(name)) return false;
-    return !NAME_PATTERN.test(name) || this.#restingLookup.isMissing(name);
+    return !isSlug(name) || this.#restingLookup.isMissing(name);
   }
 
   /**
@@ -393,6 +392,10 @@ export class Coordination {
     // Admin actions are rare, so this terminates.
     if (isOld) await this.#compare(tunnels.filter((tunnel) => this.lifecycle.isAlive(tunnel)));
   }
+}
+
+function isSlug(name: string): boolean {
+  return NAME_PATTERN.test(name);
 }
 
 /** The slugs that have precedence over that of a wildcard tunnel at a label. */
