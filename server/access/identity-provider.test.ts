@@ -102,25 +102,25 @@ describe('the identity provider', () => {
     });
 
     for (const [what, claims] of [
-      ['for another client', { aud: 'somebody else' }],
-      ['for several, without a party', { aud: ['the relay', 'somebody else'] }],
-      ['for several, made for another', { aud: ['the relay', 'other'], azp: 'other' }],
-      ['made for another party', { azp: 'other' }],
-      ['of another issuer', { iss: 'https://evil.example' }],
-      ['of an issuer with a slash', { iss: `${ISSUER}/` }],
-      ['of another sign-in', { nonce: 'another' }],
-      ['of none', { nonce: undefined }],
-      ['that ended a minute ago', { exp: now() - 61 }],
-      ['that was issued in more than a minute', { iat: now() + 90 }],
-      ['that is not valid for a minute yet', { nbf: now() + 90 }],
-      ['without an end', { exp: undefined }],
-      ['without a beginning', { iat: undefined }],
-      ['with an end that is a text', { exp: String(now() + 300) }],
-      ['with a beginning that is a text', { iat: String(now()) }],
-      ['about nobody', { sub: undefined }],
-    ] as const)
+      ['for another client', () => ({ aud: 'somebody else' })],
+      ['for several, without a party', () => ({ aud: ['the relay', 'somebody else'] })],
+      ['for several, made for another', () => ({ aud: ['the relay', 'other'], azp: 'other' })],
+      ['made for another party', () => ({ azp: 'other' })],
+      ['of another issuer', () => ({ iss: 'https://evil.example' })],
+      ['of an issuer with a slash', () => ({ iss: `${ISSUER}/` })],
+      ['of another sign-in', () => ({ nonce: 'another' })],
+      ['of none', () => ({ nonce: undefined })],
+      ['that ended a minute ago', () => ({ exp: now() - 61 })],
+      ['that was issued in more than a minute', () => ({ iat: now() + 90 })],
+      ['that is not valid for a minute yet', () => ({ nbf: now() + 90 })],
+      ['without an end', () => ({ exp: undefined })],
+      ['without a beginning', () => ({ iat: undefined })],
+      ['with an end that is a text', () => ({ exp: String(now() + 300) })],
+      ['with a beginning that is a text', () => ({ iat: String(now()) })],
+      ['about nobody', () => ({ sub: undefined })],
+    ] satisfies [string, () => object][])
       it(`is refused ${what}`, async () => {
-        fake.claims = { ...fake.claims, ...claims };
+        fake.claims = { ...fake.claims, ...claims() };
         await refuses();
       });
 
@@ -238,12 +238,17 @@ describe('the identity provider', () => {
 
     it('lets a person choose in the way that the provider knows', async () => {
       for (const [supported, prompt] of [
-        [undefined, 'select_account'],
+        [undefined, 'login'],
         [['login', 'select_account'], 'select_account'],
         [['none', 'login'], 'login'],
+        ['Google', 'select_account'],
       ] as const) {
-        fixture = new SignInFixture();
-        fixture.fake.metadata['prompt_values_supported'] = supported;
+        const issuer = supported === 'Google' ? 'https://accounts.google.com' : ISSUER;
+        fixture = new SignInFixture({ issuer: new URL(issuer) });
+        Object.assign(fixture.fake.metadata, {
+          issuer,
+          ...(supported !== 'Google' && { prompt_values_supported: supported }),
+        });
         await fixture.provider.start();
         const { searchParams } = new URL(await fixture.provider.addressFor(AUTHORIZATION, true));
         assert.equal(searchParams.get('prompt'), prompt);

@@ -267,10 +267,15 @@ async function within(response: Response, max: number): Promise<Uint8Array<Array
   return new Uint8Array(Buffer.concat(pieces));
 }
 
-/** How the provider is asked to let the person choose. Not every provider knows `select_account`. */
-function promptOf({ prompt_values_supported: supported }: OAuth.AuthorizationServer): string {
-  const isUnknown = Array.isArray(supported) && !supported.includes('select_account');
-  return isUnknown ? 'login' : 'select_account';
+/** Providers that know `select_account` without saying so. Google knows no `login`. */
+const ACCOUNT_CHOOSERS: ReadonlySet<string> = new Set(['accounts.google.com', 'login.microsoftonline.com']);
+
+/** How the provider is asked to let the person choose. Some refuse a sign-in with a value that they do not know. */
+function promptOf({ issuer, prompt_values_supported: supported }: OAuth.AuthorizationServer): string {
+  const isKnown = Array.isArray(supported)
+    ? supported.includes('select_account')
+    : ACCOUNT_CHOOSERS.has(new URL(issuer).hostname);
+  return isKnown ? 'select_account' : 'login';
 }
 
 /** A word for the log: messages and causes contain what the provider or the browser has sent. */

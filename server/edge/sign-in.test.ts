@@ -282,7 +282,7 @@ describe('signing in at a tunnel', () => {
     assert.equal(response.status, 302);
     const begin = new URL(fieldsOf(response, 'location')[0] ?? '');
     const step = await fixture.signIn.depart(begin.searchParams, 'x');
-    assert.match(step.kind === 'onward' ? step.location : step.kind, /[?&]prompt=select_account&?/);
+    assert.match(step.kind === 'onward' ? step.location : step.kind, /[?&]prompt=login&?/);
   });
 
   it('fails with a value that is not for this browser, or was used, and offers to begin again', async () => {

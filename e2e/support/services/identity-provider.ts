@@ -1,6 +1,7 @@
 /** A real identity provider (the package oidc-provider), as an operator would register a relay at it. */
+import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Provider } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, type JWK, Provider } from 'oidc-provider';
 import type { Environment } from '../programs.ts';
 import type { Scope } from '../scope.ts';
 import { type HttpService, startHttpService } from './listen.ts';
@@ -53,6 +54,8 @@ export class TestIdentityProvider {
 
   #make(): Provider {
     const provider = new Provider(this.issuer, {
+      adapter: Stored,
+      jwks: { keys: [SIGNING_KEY] },
       clients: [
         {
           client_id: CLIENT_ID,
@@ -109,6 +112,53 @@ export class TestIdentityProvider {
     grant.addOIDCScope(String(params['scope']));
     const consent = { grantId: await grant.save() };
     await provider.interactionFinished(request, response, { consent }, { mergeWithLastSubmission: true });
+  }
+}
+
+const SIGNING_KEY = {
+  ...generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' }),
+  kid: 'signs',
+  use: 'sig',
+} as JWK;
+
+const stored = new Map<string, AdapterPayload>();
+
+/** What the provider keeps, in memory; its own store of that kind warns on every start. */
+class Stored implements Adapter {
+  readonly #kind: string;
+
+  constructor(kind: string) {
+    this.#kind = kind;
+  }
+
+  async upsert(id: string, payload: AdapterPayload): Promise<void> {
+    stored.set(`${this.#kind} ${id}`, payload);
+    await Promise.resolve();
+  }
+
+  async find(id: string): Promise<AdapterPayload | undefined> {
+    return await Promise.resolve(stored.get(`${this.#kind} ${id}`));
+  }
+
+  async findByUid(uid: string): Promise<AdapterPayload | undefined> {
+    return await Promise.resolve([...stored.values()].find((payload) => payload.uid === uid));
+  }
+
+  async findByUserCode(): Promise<undefined> {
+    await Promise.resolve();
+  }
+
+  async consume(id: string): Promise<void> {
+    Object.assign((await this.find(id)) ?? {}, { consumed: Math.floor(Date.now() / 1000) });
+  }
+
+  async destroy(id: string): Promise<void> {
+    await Promise.resolve(stored.delete(`${this.#kind} ${id}`));
+  }
+
+  async revokeByGrantId(grantId: string): Promise<void> {
+    for (const [key, payload] of stored) if (payload.grantId === grantId) stored.delete(key);
+    await Promise.resolve();
   }
 }
 
