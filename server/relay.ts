@@ -129,7 +129,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
       listeners.closeOthers();
     },
   );
-  const { url, port, edge, certificate, tickets, accessKeys, loadApi, beginToDrain } = entrance;
+  const { url, port, edge, certificate, tickets, accessKeys, agents, loadApi, beginToDrain } = entrance;
   Object.assign(inside, { edge, certificate });
   certificates?.start(entrance.useOwn);
   void provider?.start();
@@ -204,6 +204,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
       successor === undefined ? drain(hub, edge, peering) : Promise.all([leave(hub, edge), certificatesLeft]);
     await Promise.race([over, deadline]);
     await keyUses.stop(hub);
+    await agents.stop();
     edge.destroy();
     certificate?.stop();
     provider?.stop();

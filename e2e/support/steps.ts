@@ -236,7 +236,7 @@ function planner(): Take {
       hidesAuthorization: false,
       visitor: undefined,
     });
-    relayRequestHead(head, '/', peer.address);
+    relayRequestHead(head, '/', peer.address, peer.address);
     for (const field of head.fields) prefersHtml(field.value);
   };
 }

@@ -89,6 +89,8 @@ function shown(verdict: Verdict): string {
       return `check ${verdict.credentials.user} ${verdict.credentials.password} ${verdict.hash}`;
     case 'token':
       return `token ${verdict.token?.name}`;
+    case 'agent':
+      return `agent ${verdict.token}`;
     case 'link':
       return `link ${verdict.link.id} ${verdict.link.note} ${verdict.link.end} ${verdict.visitor}${end}`;
     case 'address':

@@ -3,6 +3,7 @@
  * tunnel's access policy and the time only.
  */
 import { hash, randomBytes } from 'node:crypto';
+import { ACCESS_TOKEN_PREFIX } from '../../shared/agents.ts';
 import { cookieValues, type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { hostname } from '../../shared/networks.ts';
@@ -71,6 +72,8 @@ export type Verdict =
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
   /** the visitor has sent a token; `undefined`: the tunnel does not have it */
   | { readonly kind: 'token'; readonly token: StoredToken | undefined }
+  /** an agent has sent a token of OAuth; `undefined`: with other credentials that services may take for it */
+  | { readonly kind: 'agent'; readonly token: string | undefined }
   /** the visitor has access if the password is correct; the check needs time */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
   /**
@@ -108,8 +111,11 @@ export class AccessCheck {
     if (!access.allows(arrival.address)) return { kind: 'address' };
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = accessCredentials(fields, access);
-    const { isGiven, token, isAny } = bearerToken(fields, access);
-    const kept = { authorization: isAny || (credentials !== undefined && access.hasUser(credentials.user)) };
+    const { isGiven, token, isAny, agent } = bearerToken(fields, access);
+    const kept = {
+      authorization:
+        isAny || agent !== undefined || (credentials !== undefined && access.hasUser(credentials.user)),
+    };
     // A browser adds cookies and passwords by itself, even to a WebSocket that a page of another origin opens.
     const counts = !arrival.upgrade || !isFromElsewhere(arrival.head, arrival.way);
     const { pass, knock, refused } = counts ? this.#bearer(access, arrival) : {};
@@ -120,9 +126,10 @@ export class AccessCheck {
     if (credentials !== undefined && counts)
       return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
     // Unlike cookies and passwords, browsers never add a token by themselves.
+    if (token === undefined && agent !== undefined) return { kind: 'agent', token: agent.token };
     if (isGiven) return { kind: 'token', token };
     // Browsers send no credentials with a preflight; the request that follows has to bring them.
-    const isFollowed = access.hasUsers || access.hasTokens;
+    const isFollowed = access.hasUsers || access.hasTokens || access.takesAgents;
     if (isFollowed && credentials === undefined && isPreflight(arrival.head, arrival.hasBody))
       return { kind: 'preflight', kept };
     return { kind: 'ask', knock, refused };
@@ -232,15 +239,20 @@ interface BearerToken {
   readonly token: StoredToken | undefined;
   /** Whether any of its `Authorization` fields has a token of the tunnel. */
   readonly isAny: boolean;
+  /** an agent's token of OAuth: the text, if it is the only `Authorization` field */
+  readonly agent?: { readonly token: string | undefined } | undefined;
 }
 
 function bearerToken(fields: readonly Field[], access: AccessPolicy): BearerToken {
-  if (!access.hasTokens) return { isGiven: false, token: undefined, isAny: false };
+  if (!access.hasTokens && !access.takesAgents) return { isGiven: false, token: undefined, isAny: false };
   const sent = fields.filter((field) => field.is('authorization'));
   const given = sent.flatMap(({ value }) => BEARER.exec(value.trim())?.[1] ?? []);
   const found = given.map((text) => access.findToken(text)).find((token) => token !== undefined);
   const token = sent.length === 1 ? found : undefined;
-  return { isGiven: given.length > 0, token, isAny: found !== undefined };
+  const isGiven = access.hasTokens && given.length > 0;
+  const agents = given.find((text) => access.takesAgents && text.startsWith(ACCESS_TOKEN_PREFIX));
+  const agent = agents === undefined ? undefined : { token: sent.length === 1 ? agents : undefined };
+  return { isGiven, token, isAny: found !== undefined, agent };
 }
 
 /** Fields that make frameworks treat a request as one of another method, including spellings that they normalize. */
@@ -342,8 +354,33 @@ export function approvalIdOf(visitor: string): string | undefined {
   return KNOCK.exec(visitor)?.[1];
 }
 
+/** Whether the rules of now let an agent in: they may refuse the person who has approved it. */
+export function isAgentAdmitted(access: AccessPolicy, { visitor }: { readonly visitor: string }): boolean {
+  const approver = AGENT.exec(visitor)?.[3];
+  return approver === undefined || access.signIn.isEmpty || isAdmitted(access, approver);
+}
+
+const AGENT = /^agent:([\da-f]{16}):([^;]*)(?:;(.*))?$/s;
+
+/**
+ * The identity of an agent.
+ *
+ * @param agent with the identity of the person who has signed in to approve it, or `null`
+ */
+export function visitorByAgent(agent: {
+  readonly id: string;
+  readonly host: string;
+  readonly person: string | null;
+}): string {
+  const { id, host, person } = agent;
+  return `agent:${id}:${host}${person === null ? '' : `;${person}`}`;
+}
+
 /** @returns the identity as shown to the local service (protocol.md section 11.1) */
 export function shownVisitor(visitor: string): string {
+  const [agent, , host = '', approver] = AGENT.exec(visitor) ?? [];
+  if (agent !== undefined)
+    return `agent:${host}${approver === undefined ? '' : `;${shownVisitor(approver)}`}`;
   const person = signedInOf(visitor);
   if (person !== undefined) return `user:${person.name}`;
   const [, , note] = LINK.exec(visitor) ?? [];

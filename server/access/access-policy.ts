@@ -180,6 +180,11 @@ export class AccessPolicy {
     return this.stored.links;
   }
 
+  /** Whether agents are let in by OAuth. */
+  get takesAgents(): boolean {
+    return this.stored.oauth;
+  }
+
   get takesApprovalRequests(): boolean {
     return this.stored.knock;
   }

@@ -7,6 +7,7 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { JsonObject } from '../../shared/fields.ts';
 import { errorFields, type Log, REQUEST_ID_FIELD } from '../log.ts';
 import { apiAnswers, countApiRefusal, increment } from '../observe/counters.ts';
+import { addOAuth } from '../oauth/oauth-routes.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { domainRoutes } from './domain-routes.ts';
 import { addDownloads } from './download-routes.ts';
@@ -29,6 +30,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   const router = routerOf(apiRoutes(deps), deps);
   addPages(router, deps);
   addSignIn(router, deps.signIn, deps.contact);
+  addOAuth(router, deps.oauth);
   if (deps.downloads !== undefined) addDownloads(router, deps.downloads, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));

@@ -5,19 +5,20 @@ import { PAGE_STYLE } from '../../shared/page.ts';
 import type { ApiContext } from './guards.ts';
 
 const STYLE_HASH = createHash('sha256').update(PAGE_STYLE).digest('base64');
-const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const POLICY = `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; frame-ancestors 'none'; form-action`;
 
 /** Whether the sender prefers a page to JSON. */
 export function wantsPage(ctx: ApiContext): boolean {
   return prefersHtml(ctx.get('accept'));
 }
 
-export function respondWithPage(ctx: ApiContext, status: number, html: string): void {
+/** @param formSources where its forms may lead */
+export function respondWithPage(ctx: ApiContext, status: number, html: string, formSources = "'none'"): void {
   ctx.status = status;
   ctx.type = 'text/html; charset=utf-8';
   ctx.set({
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': POLICY,
+    'Content-Security-Policy': `${POLICY} ${formSources}`,
     // The address of an invitation is a secret.
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',

@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { DomainService } from '../domains/domain-service.ts';
 import type { Downloads } from '../downloads/downloads.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
+import type { OAuthDeps } from '../oauth/oauth-routes.ts';
 import type { Store } from '../store/store.ts';
 import type { KeptNames } from '../tunnels/kept-names.ts';
 import type { Addresses } from '../tunnels/live-tunnel.ts';
@@ -113,6 +114,7 @@ export interface ApiDeps {
   /** hashes passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly signIn: SignIn;
+  readonly oauth: OAuthDeps;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;

@@ -35,6 +35,8 @@ export interface AccessPageContext {
   readonly contact: string | undefined;
   /** name of the identity provider on the button; `undefined` at a relay without one */
   readonly provider: string | undefined;
+  /** the challenge to agents; `undefined` at a tunnel that does not take them */
+  readonly bearer?: string | undefined;
   /** Whether a password was wrong just now. */
   readonly wasWrong?: boolean;
   /** Whether the visitor followed a link that gives no access, or no longer does. */
@@ -49,8 +51,9 @@ const ENDED_LINK = {
 /** The response to a visitor without access. */
 export function accessPage(
   code: 'access-required' | 'access-address' | 'access-attempts',
-  { head, visit, access, contact, provider, wasWrong = false, linkEnded = false }: AccessPageContext,
+  context: AccessPageContext,
 ): OwnResponse {
+  const { head, visit, access, contact, provider, wasWrong = false, linkEnded = false } = context;
   const { status } = VISITOR_ERRORS[code];
   const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
   const html = prefersHtml(fieldValue(head.fields, 'accept'));
@@ -65,7 +68,7 @@ export function accessPage(
   return reply({
     status,
     error: code,
-    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
+    fields: `Culvert-Error: ${code}\r\n${extraFields(code, context)}${html ? ACCESS_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body,
     headOnly: head.method === 'HEAD',
@@ -81,15 +84,17 @@ export const ACCESS_PAGE_FIELDS =
 const CHALLENGE = 'Basic realm="Restricted", charset="UTF-8"';
 const TOKEN_CHALLENGE = 'Bearer realm="culvert"';
 
-function extraFields(code: string, access: AccessPolicy, head: RequestHead, { prefix }: Visit): string {
+function extraFields(code: string, { access, head, visit, bearer }: AccessPageContext): string {
   if (code === 'access-attempts') return `Retry-After: ${RETRY_SECONDS}\r\n`;
   if (code !== 'access-required') return '';
+  const { prefix } = visit;
+  const token = bearer ?? (access.hasTokens ? TOKEN_CHALLENGE : undefined);
   const basic =
     prefix === '' ? CHALLENGE : challengeBelow(CHALLENGE, prefix, isBarePrefix(head.target, prefix));
   // A browser that has shown its password dialog shows the page behind it.
   return (
     (access.hasUsers && basic !== undefined ? `WWW-Authenticate: ${basic}\r\n` : '') +
-    (access.hasTokens ? `WWW-Authenticate: ${TOKEN_CHALLENGE}\r\n` : '')
+    (token === undefined ? '' : `WWW-Authenticate: ${token}\r\n`)
   );
 }
 

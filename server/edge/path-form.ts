@@ -14,6 +14,8 @@ const DROPPED = [
   'clear-site-data',
   'critical-ch',
   'critical-origin-trial',
+  // The relay's own pages tell windows of this origin apart by it.
+  'cross-origin-opener-policy',
   'expect-ct',
   'nel',
   'origin-agent-cluster',

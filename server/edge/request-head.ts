@@ -87,17 +87,29 @@ export function tunnelRequestHead(
   return writer.end();
 }
 
+/** Tells the relay's own HTTP server the address of the visitor. */
+export const VISITOR_ADDRESS_FIELD = 'Culvert-Address';
+
 /**
  * Writes the head for the relay's own HTTP server.
  *
- * @param address of the sender, if it is limited; the claims of the request itself about that are removed
+ * @param visitor address of the sender
+ * @param limited the same, if it is limited; the claims of the request itself about both are removed
  */
-export function relayRequestHead(head: RequestHead, target: string, address: string | undefined): Buffer {
-  const added = address === undefined ? '\r\n' : `X-Forwarded-For: ${address}\r\n\r\n`;
+export function relayRequestHead(
+  head: RequestHead,
+  target: string,
+  visitor: string,
+  limited: string | undefined,
+): Buffer {
+  const added =
+    `${VISITOR_ADDRESS_FIELD}: ${visitor}\r\n` +
+    (limited === undefined ? '\r\n' : `X-Forwarded-For: ${limited}\r\n\r\n`);
   const named = namedByConnection(head.fields);
   const writer = startRequest(head, target, added.length);
   for (const field of head.fields) {
-    if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);
+    const isClaim = field.is('x-forwarded-for') || field.is(VISITOR_ADDRESS_FIELD.toLowerCase());
+    if (!isClaim && !isHopByHop(field, named)) writer.keepField(field);
   }
   writer.text(added);
   return writer.end();

@@ -42,7 +42,7 @@ export type Route =
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
 /** Everything a route depends on besides its request, the same for every connection. */
-interface RouteContext {
+export interface RouteContext {
   readonly hosts: HostResolver;
   /** the tunnels that this relay knows */
   readonly registry: Pick<TunnelRegistry, 'bySlug' | 'byDomain'>;
@@ -60,8 +60,8 @@ interface RouteContext {
 const NO_HOST: HostTarget = { kind: 'other', name: '' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/is;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/s;
-/** Targets that people open in browsers: the start page, invitations, and the steps of a sign-in. */
-const PAGE = /^\/(?:$|\?|invite\/|auth\/)/;
+/** Targets that people open in browsers: the start page, invitations, and the steps of a sign-in or of an agent's approval. */
+const PAGE = /^\/(?:$|\?|invite\/|auth\/|oauth\/authorize)/;
 
 export function route(head: RequestHead, context: RouteContext): Route {
   const { hosts, coordination } = context;
@@ -217,6 +217,22 @@ export function offersWebSocket(head: RequestHead): boolean {
     listMembers(head.fields, 'upgrade').join() === 'websocket' &&
     listMembers(head.fields, 'connection').includes('upgrade')
   );
+}
+
+/**
+ * The live tunnel that visitors of a host get, but for the path form.
+ *
+ * @param host as in a `Host` field
+ * @throws StoreError
+ */
+export async function tunnelAtHost(host: string, context: RouteContext): Promise<LiveTunnel | undefined> {
+  const head = parseRequestHead(Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`), {
+    target: REQUEST_TARGET_MAX_BYTES,
+    fields: REQUEST_FIELDS_MAX,
+  });
+  const decided = typeof head === 'string' ? undefined : route(head, context);
+  if (decided?.kind !== 'tunnel') return undefined;
+  return decided.tunnel instanceof TunnelLookup ? await decided.tunnel.find() : decided.tunnel;
 }
 
 /* Parses a request and decides what to do with it, from its head alone. */
@@ -456,6 +472,11 @@ export class TunnelLookup {
   constructor(find: () => Promise<LiveTunnel | undefined>, absence: Absence = {}) {
     this.#find = find;
     this.#absence = absence;
+  }
+
+  /** Finds the tunnel. */
+  async find(): Promise<LiveTunnel | undefined> {
+    return await this.#find();
   }
 
   /** Finds the tunnel and opens a stream to it. */

@@ -7,6 +7,7 @@ import { LinkTokens, Passes } from '../access/passes.ts';
 import { ARRIVAL_PARAMETER } from '../access/sign-in.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
+import { fakeAgents } from '../testing/fake-agents.ts';
 import { SignInFixture } from '../testing/fake-provider.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -61,6 +62,7 @@ describe('signing in at a tunnel', () => {
       }),
       ...all,
       signIn,
+      agents: fakeAgents(),
       hashes: { matches: (password, hash) => Promise.resolve(password === hash) },
       knocking: { respond: () => undefined },
       attempts: unlimited,

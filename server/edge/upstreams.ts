@@ -250,10 +250,11 @@ export class Upstreams {
   }
 
   #toRelay(plan: ParsedRequest, target: string, peer: Peer): UpstreamRequest {
-    const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
+    const visitor = visitorAddress(plan.head.fields, peer, this.context.trustedProxies);
+    const group = networkOf(visitor);
     return {
       target: this.#api,
-      head: relayRequestHead(plan.head, target, this.#limitedAddress(plan.head, peer)),
+      head: relayRequestHead(plan.head, target, visitor, this.#limitedAddress(plan.head, peer)),
       repeatable: false,
       // A kept stream would bypass the scheduler of the API's requests.
       fresh: true,

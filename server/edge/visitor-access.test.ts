@@ -6,10 +6,12 @@ import { LinkTokens, Passes } from '../access/passes.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
+import { fakeAgents } from '../testing/fake-agents.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { noSignIn } from '../testing/fake-provider.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { AgentEntrance } from '../oauth/entrance.ts';
 import { BusyError } from '../turnstile.ts';
 import {
   ACCESS_ATTEMPTS_PER_MINUTE,
@@ -42,11 +44,14 @@ describe('VisitorAccess', () => {
   /** called when a password is checked */
   let onCheck: () => void;
   let checks: number;
+  /** by their token */
+  let agents: Map<string, ReturnType<AgentEntrance['find']>>;
 
   beforeEach(() => {
     clock = new FakeClock();
     isBusy = false;
     checks = 0;
+    agents = new Map();
     onCheck = () => {};
     used = [];
     tunnel = {
@@ -74,6 +79,7 @@ describe('VisitorAccess', () => {
       lastingPasses,
       personPasses,
       signIn: noSignIn(clock),
+      agents: fakeAgents(agents, used),
       hashes: {
         // The password itself is used instead of a hash.
         matches: async (password, hash) => {

@@ -9,6 +9,7 @@ import {
   type Credentials,
   hostOf,
   isAdmitted,
+  isAgentAdmitted,
   isSentFromHere,
   type Kept,
   PassedPasswords,
@@ -21,6 +22,8 @@ import type { Place, SignIn } from '../access/sign-in.ts';
 import type { RateLimiter } from '../rate-limiter.ts';
 import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
+import type { AgentEntrance, AgentVisitor } from '../oauth/entrance.ts';
+import { StoreError } from '../store/store-errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import {
   accessPage,
@@ -36,7 +39,7 @@ import {
 } from './access-pages.ts';
 import { BusyError } from '../turnstile.ts';
 import type { Approvals } from './approvals.ts';
-import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
+import { errorResponse, type OwnResponse, reply, requestFacts, type Visit } from './builtin-responses.ts';
 import { endedPassCookie, passCookie, signingBrowser } from './request-head.ts';
 import { refusedResponse, signedOutResponse, signInErrorResponse } from './sign-in-pages.ts';
 
@@ -64,6 +67,8 @@ export interface AllowedVisitor {
   readonly version: string;
   /** hash of the token that gave access; the visitor keeps it as long as the tunnel keeps the token */
   readonly token?: string;
+  /** the agent that was let in by OAuth; it keeps its access as long as the tunnel keeps it */
+  readonly agent?: AgentVisitor;
   /** when the visitor's right ends, wall time in ms; `undefined` if it has no end of its own */
   readonly until?: number | undefined;
   /** Whether it is a preflight without credentials: only the status and the fields that answer it are passed on. */
@@ -115,6 +120,8 @@ interface VisitorAccessOptions {
   /** of visitors who have signed in */
   readonly personPasses: Passes;
   readonly signIn: SignIn;
+  /** agents that are let in by OAuth */
+  readonly agents: Pick<AgentEntrance, 'respond' | 'challenge' | 'find' | 'note'>;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Approvals, 'respond'>;
   /** wrong passwords, by tunnel and network */
@@ -171,11 +178,16 @@ export class VisitorAccess {
     const tunnel = { tunnelId, createdAt, account: account.id };
     const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, host, link, now: now() };
     const verdict = gate.decide(access, arrival);
+    if (access.takesAgents && verdict.kind !== 'address') {
+      const visitor = verdict.kind === 'pass' ? verdict.visitor : undefined;
+      const response = this.#options.agents.respond({ head, visit, way }, visitor);
+      if (response !== undefined) return response;
+    }
     // A submitted form never reaches the tunnel, whatever else the request contains.
     if (verdict.kind !== 'address' && step === 'password')
       return isSentFromHere(head)
         ? { form: { ...visit, access } }
-        : this.#refuse('access-required', head, visit, access);
+        : this.#refuse('access-required', head, visit, access, from);
     const isLet = verdict.kind === 'pass' || verdict.kind === 'link';
     if (step === 'sign-in' && verdict.kind !== 'address' && !isLet)
       return this.#beginSignIn(head, visit, false);
@@ -196,19 +208,22 @@ export class VisitorAccess {
         return { visitor: undefined, version, isPreflight: true, kept: verdict.kept, cookie: undefined };
       }
       case 'address':
-        return this.#refuse('access-address', head, visit, access);
+        return this.#refuse('access-address', head, visit, access, from);
       case 'ask': {
         const { knock, refused } = verdict;
-        if (access.isForPeopleWhoSignIn) return this.#askToSignIn(head, visit, access, refused);
+        if (access.isForPeopleWhoSignIn) return this.#askToSignIn(head, visit, access, from, refused);
         const told = access.takesApprovalRequests
           ? this.#options.knocking.respond({ head, visit, access, address, knock, step })
           : undefined;
         return (
-          told ?? this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined })
+          told ??
+          this.#refuse('access-required', head, visit, access, from, { linkEnded: link !== undefined })
         );
       }
       case 'token':
-        return this.#enterWithToken(head, visit, access, network, verdict.token);
+        return this.#enterWithToken(head, visit, access, from, verdict.token);
+      case 'agent':
+        return this.#enterAsAgent(head, visit, access, from, verdict.token);
       case 'check':
         if (this.#remembers(visit, access, network, verdict.credentials))
           return this.#allow(head, visit, access, verdict.credentials);
@@ -225,21 +240,35 @@ export class VisitorAccess {
    */
   async submit(head: RequestHead, entry: FormEntry, from: Whereabouts, body: string): Promise<OwnResponse> {
     const { form } = entry;
-    const { access, account } = form.tunnel;
+    const { access } = form.tunnel;
     if (access === undefined) return redirect(form, undefined);
-    if (!access.allows(from.address)) return this.#refuse('access-address', head, form, access);
+    if (!access.allows(from.address)) return this.#refuse('access-address', head, form, access, from);
     const password = new URLSearchParams(body).get(PASSWORD_FIELD) ?? '';
     const { stored } = access;
     if (stored.password === null) return redirect(form, undefined);
-    const credentials = { user: PAGE_USER, password };
-    if (!this.#remembers(form, access, from.network, credentials)) {
-      const problem = await this.#try(form, from.network, password, stored.password);
-      if (form.tunnel.access !== access) return await this.submit(head, entry, from, body);
-      if (problem !== undefined)
-        return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
-      this.#passed.add(account.id, access.version, credentials);
-    }
+    const problem = await this.checkPassword(form.tunnel, access, from.network, password);
+    if (form.tunnel.access !== access) return await this.submit(head, entry, from, body);
+    if (problem !== undefined)
+      return this.#refuse(problem, head, form, access, from, { wasWrong: problem === 'access-required' });
     return redirect(form, this.#cookie(form, access, 'password'));
+  }
+
+  /**
+   * Checks a password that somebody has typed into a page, and counts wrong ones.
+   *
+   * @returns why it is not accepted
+   */
+  async checkPassword(
+    tunnel: LiveTunnel,
+    access: AccessPolicy,
+    network: string,
+    password: string,
+  ): Promise<'access-required' | 'access-attempts' | undefined> {
+    const credentials = { user: PAGE_USER, password };
+    if (this.#remembers({ tunnel }, access, network, credentials)) return undefined;
+    const problem = await this.#try({ tunnel }, network, password, access.stored.password ?? undefined);
+    if (problem === undefined) this.#passed.add(tunnel.account.id, access.version, credentials);
+    return problem;
   }
 
   /**
@@ -248,11 +277,19 @@ export class VisitorAccess {
    * @param address as for {@link enter}
    * @param entrant what gave the visitor access; `undefined` if the tunnel had no access policy
    */
-  standing({ id, access }: LiveTunnel, address: string, entrant: AllowedVisitor | undefined): Standing {
+  standing(
+    { id, access, revokedLinks }: LiveTunnel,
+    address: string,
+    entrant: AllowedVisitor | undefined,
+  ): Standing {
     if (access === undefined) return 'allowed';
     if (!access.allows(address)) return 'barred';
     if (!access.asks) return 'allowed';
     if (entrant?.token !== undefined) return access.hasToken(entrant.token) ? 'allowed' : 'revoked';
+    if (entrant?.agent !== undefined) {
+      const isOver = !access.takesAgents || revokedLinks.has(entrant.agent.id);
+      return isOver || !isAgentAdmitted(access, entrant.agent) ? 'revoked' : 'allowed';
+    }
     const { gate, now } = this.#options;
     if (entrant?.visitor !== undefined && signedInOf(entrant.visitor) !== undefined) {
       if (!isAdmitted(access, entrant.visitor)) return 'barred';
@@ -280,6 +317,7 @@ export class VisitorAccess {
     head: RequestHead,
     visit: Arriving,
     access: AccessPolicy,
+    from: Whereabouts,
     refused: string | undefined,
   ): OwnResponse {
     const { contact } = this.#options;
@@ -287,7 +325,7 @@ export class VisitorAccess {
     const isPerson = !visit.upgrade && prefersHtml(fieldValue(head.fields, 'accept'));
     return isPerson
       ? this.#beginSignIn(head, visit, false)
-      : this.#refuse('access-required', head, visit, access);
+      : this.#refuse('access-required', head, visit, access, from);
   }
 
   /** @param isOther whether the person wants to be somebody else than the provider thinks */
@@ -323,16 +361,12 @@ export class VisitorAccess {
     head: RequestHead,
     visit: Arriving,
     access: AccessPolicy,
-    network: string,
+    from: Whereabouts,
     token: StoredToken | undefined,
   ): Entry {
     const { tunnel } = visit;
-    const who = triesOf(tunnel, network);
-    if (token === undefined) {
-      // A token cannot be guessed, so others' wrong ones must not keep a right one out, nor a password.
-      const isOut = this.#options.attempts.take(who) > 0;
-      return this.#refuse(isOut ? 'access-attempts' : 'access-required', head, visit, access);
-    }
+    const who = triesOf(tunnel, from.network);
+    if (token === undefined) return this.#refuseToken(head, visit, access, from);
     if (this.#known.get(who) !== true) this.#known.set(tunnel.account.id, who, true);
     tunnel.tokenUses.note(token.hash);
     const { version } = access;
@@ -340,12 +374,53 @@ export class VisitorAccess {
     return { visitor, version, token: token.hash, kept: { authorization: true }, cookie: undefined };
   }
 
+  /** @param token `undefined` with other credentials that services may take for it */
+  #enterAsAgent(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    from: Whereabouts,
+    token: string | undefined,
+  ): Entry | Promise<Entry | undefined> {
+    const { agents, contact } = this.#options;
+    const decide = (found: AgentVisitor | 'wrong' | 'expired'): Entry => {
+      if (found === 'wrong') return this.#refuseToken(head, visit, access, from);
+      if (found === 'expired' || !isAgentAdmitted(access, found))
+        return this.#refuse('access-required', head, visit, access, from, { isWrongToken: true });
+      agents.note(found.id);
+      const { version } = access;
+      return {
+        visitor: found.visitor,
+        version,
+        agent: found,
+        kept: { authorization: true },
+        cookie: undefined,
+      };
+    };
+    const found = token === undefined ? 'wrong' : agents.find(visit.tunnel, access, token);
+    if (!(found instanceof Promise)) return decide(found);
+    return found.then(
+      (known) => (visit.tunnel.access === access ? decide(known) : this.enter(head, visit, from)),
+      (error: unknown) => {
+        if (!(error instanceof StoreError || error instanceof BusyError)) throw error;
+        return errorResponse('relay-busy', requestFacts({ head }), contact);
+      },
+    );
+  }
+
+  /** A token cannot be guessed, so others' wrong ones must not keep a right one out, nor a password. */
+  #refuseToken(head: RequestHead, visit: Visit, access: AccessPolicy, from: Whereabouts): OwnResponse {
+    const isOut = this.#options.attempts.take(triesOf(visit.tunnel, from.network)) > 0;
+    const code = isOut ? 'access-attempts' : 'access-required';
+    return this.#refuse(code, head, visit, access, from, { isWrongToken: true });
+  }
+
   /**
    * Whether a password is known to be correct. Not used when no more attempts are allowed: otherwise, a password that
    * was used recently could be guessed as fast as requests arrive.
    */
   #remembers(
-    { tunnel }: Visit,
+    { tunnel }: Pick<Visit, 'tunnel'>,
     { version }: AccessPolicy,
     network: string,
     credentials: Credentials,
@@ -362,7 +437,7 @@ export class VisitorAccess {
 
   /** @returns why the password is not accepted */
   async #try(
-    { tunnel }: Visit,
+    { tunnel }: Pick<Visit, 'tunnel'>,
     network: string,
     password: string,
     hash: string | undefined,
@@ -404,7 +479,7 @@ export class VisitorAccess {
     const problem = await this.#try(visit, from.network, credentials.password, hash);
     // The owner changed the access while the password was checked.
     if (visit.tunnel.access !== access) return await this.enter(head, visit, from);
-    if (problem !== undefined) return this.#refuse(problem, head, visit, access);
+    if (problem !== undefined) return this.#refuse(problem, head, visit, access, from);
     this.#passed.add(visit.tunnel.account.id, access.version, credentials);
     return this.#allow(head, visit, access, credentials);
   }
@@ -436,12 +511,21 @@ export class VisitorAccess {
     head: RequestHead,
     visit: Visit,
     access: AccessPolicy,
-    what: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> = {},
+    { trusted }: Whereabouts,
+    {
+      isWrongToken = false,
+      ...what
+    }: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> & { readonly isWrongToken?: boolean } = {},
   ): OwnResponse {
-    if (code === 'access-required' && access.isForPrograms && startsAuthorization(head.method, visit.target))
+    // Tunnels in the path form share the host where clients would look.
+    const hasNoServer = access.isForPrograms || (access.takesAgents && visit.prefix !== '');
+    if (code === 'access-required' && hasNoServer && startsAuthorization(head.method, visit.target))
       return notFoundResponse(head);
-    const { contact, signIn } = this.#options;
-    return accessPage(code, { head, visit, access, contact, provider: signIn.offered, ...what });
+    const { contact, signIn, agents, secure } = this.#options;
+    const bearer = access.takesAgents
+      ? agents.challenge({ head, visit, way: { trusted, secure } }, isWrongToken)
+      : undefined;
+    return accessPage(code, { head, visit, access, contact, provider: signIn.offered, bearer, ...what });
   }
 }
 

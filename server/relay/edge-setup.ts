@@ -51,13 +51,15 @@ import {
   TicketKeys,
 } from '../edge/listener.ts';
 import { isTrusted, passCookieName } from '../edge/request-head.ts';
-import { HostResolver } from '../edge/route.ts';
+import { HostResolver, tunnelAtHost } from '../edge/route.ts';
 import { Upstreams } from '../edge/upstreams.ts';
 import {
   ACCESS_ATTEMPTS_PER_MINUTE,
   TUNNEL_ATTEMPTS_PER_MINUTE,
   VisitorAccess,
 } from '../edge/visitor-access.ts';
+import { isAuthorizePage } from '../oauth/authorization.ts';
+import type { OAuthDeps } from '../oauth/oauth-routes.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Operator, Unexpected } from '../observe/logger.ts';
 import { type Rate, RateLimiter } from '../rate-limiter.ts';
@@ -68,6 +70,7 @@ import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { isTunnelAt } from '../tunnels/live-tunnel.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
 import { Turnstile } from '../turnstile.ts';
+import { setUpOAuth } from './oauth-setup.ts';
 import type { Domains, Tunnels } from './tunnels-setup.ts';
 
 /** The parts that the listener's connections need. */
@@ -103,6 +106,8 @@ interface EdgeSetup {
   readonly useOwn: Listening['useOwn'];
   /** keys of visitors' passes, and of signed links */
   readonly accessKeys: readonly KeyRing[];
+  /** agents of tunnels, whose uses are stored from time to time */
+  readonly agents: TunnelAgents;
   /** Loads the API in advance, so that the first request does not have to wait for it. */
   readonly loadApi: () => Promise<void>;
   /** From now on the relay reports that it accepts no new work (protocol.md section 3.1). */
@@ -134,6 +139,7 @@ export async function setUpEdge(
     waits,
     secure,
     contact: config.abuseContact,
+    oauth: { agents, peering, knocks, publicUrl: () => publicUrl, log },
     signIn: (seals) =>
       new SignIn({
         provider,
@@ -145,7 +151,14 @@ export async function setUpEdge(
         async findTunnel(id) {
           await service.coordination.followTunnel(id);
           const tunnel = registry.byId(id);
-          return tunnel && { access: tunnel.access, isAt: (place) => isTunnelAt(tunnel, place, addresses) };
+          return (
+            tunnel && {
+              access: tunnel.access,
+              isAt: (place) =>
+                isTunnelAt(tunnel, place, addresses) ||
+                (isAuthorizePage(place) && tunnel.access?.takesAgents === true),
+            }
+          );
         },
         states: once(peering, STATE_RATE),
         arrivals: once(peering, ARRIVAL_RATE),
@@ -181,6 +194,15 @@ export async function setUpEdge(
     },
   });
   const writes = new Turnstile({ atOnce: { all: API_WRITES_MAX, group: ACCOUNT_WRITES_MAX } });
+  const context = {
+    hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
+    registry,
+    coordination: service.coordination,
+    verified: domains.verified,
+    pathForm,
+    trustedProxies,
+    abuseContact: config.abuseContact,
+  };
   const resources = {
     authenticator,
     tunnels: service,
@@ -197,6 +219,7 @@ export async function setUpEdge(
     ttl: config,
     addresses,
     signIn: doorway.signIn,
+    oauth: doorway.endpoints((host) => tunnelAtHost(host, context)),
     clock,
     invitations: new Invitations({ store, clock, log }),
     contact: config.abuseContact,
@@ -229,15 +252,7 @@ export async function setUpEdge(
     return createApi({ ...resources, domains: domainService }, log);
   });
   const upstreams = new Upstreams({
-    context: {
-      hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
-      registry,
-      coordination: service.coordination,
-      verified: domains.verified,
-      pathForm,
-      trustedProxies,
-      abuseContact: config.abuseContact,
-    },
+    context,
     dialer: hub,
     api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
@@ -275,6 +290,7 @@ export async function setUpEdge(
     tickets,
     useOwn,
     accessKeys: doorway.keys,
+    agents,
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;
@@ -341,6 +357,10 @@ interface AccessSetupOptions {
   readonly secure: boolean;
   /** address of a link for complaints */
   readonly contact: string | undefined;
+  readonly oauth: Pick<
+    Parameters<typeof setUpOAuth>[0],
+    'agents' | 'peering' | 'knocks' | 'publicUrl' | 'log'
+  >;
   readonly signIn: (seals: Seals) => SignIn;
   /** longest validity in seconds of anything about a sign-in */
   readonly signInSeconds: number;
@@ -349,6 +369,8 @@ interface AccessSetupOptions {
 interface AccessSetup {
   readonly visitorAccess: VisitorAccess;
   readonly signIn: SignIn;
+  /** The OAuth endpoints. @param tunnelAt finds the live tunnel at a host */
+  readonly endpoints: (tunnelAt: OAuthDeps['tunnelAt']) => OAuthDeps;
   /** of passes, and of signed links */
   readonly keys: readonly KeyRing[];
   /** of signed links */
@@ -364,6 +386,7 @@ async function setUpAccess({
   waits,
   secure,
   contact,
+  oauth: agentParts,
   signIn: makeSignIn,
   signInSeconds,
 }: AccessSetupOptions): Promise<AccessSetup> {
@@ -396,38 +419,43 @@ async function setUpAccess({
   const signIn = makeSignIn(new Seals(() => signInKeys.keys, now));
   const keys = [passKeys, linkKeys, signInKeys];
   for (const ring of keys) await ring.start();
+  const isGood = (tunnelId: string, visitor: string): boolean => {
+    const link = linkIdOf(visitor);
+    if (link !== undefined) return registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
+    const knock = approvalIdOf(visitor);
+    return knock === undefined || registry.byId(tunnelId)?.knocks.isApproved(knock, clock.now()) === true;
+  };
+  const oauth = await setUpOAuth({ ...agentParts, store, keys: linkKeys, links, isGood, signIn, contact });
   const gate = new AccessCheck({
     passes,
     lastingPasses,
     personPasses,
     links,
     cookieName: (form) => passCookieName(form, secure),
-    isGood: (tunnelId, visitor) => {
-      const link = linkIdOf(visitor);
-      if (link !== undefined) return registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
-      const knock = approvalIdOf(visitor);
-      return knock === undefined || registry.byId(tunnelId)?.knocks.isApproved(knock, clock.now()) === true;
-    },
+    isGood,
   });
   const knocking = new Approvals({ knocks, waits, passes: lastingPasses, secure, contact, now });
   const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
   const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
-  return {
-    visitorAccess: new VisitorAccess({
-      gate,
-      passes,
-      lastingPasses,
-      personPasses,
-      signIn,
-      hashes,
-      knocking,
-      attempts,
-      tunnelAttempts,
-      secure,
-      contact,
-      now,
-    }),
+  const visitorAccess = new VisitorAccess({
+    gate,
+    passes,
+    lastingPasses,
+    personPasses,
     signIn,
+    agents: oauth.entrance,
+    hashes,
+    knocking,
+    attempts,
+    tunnelAttempts,
+    secure,
+    contact,
+    now,
+  });
+  return {
+    visitorAccess,
+    signIn,
+    endpoints: (tunnelAt) => oauth.endpoints(visitorAccess, tunnelAt),
     keys,
     links,
   };

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { anAccess, anAccount, anAgent, aTunnel, theTerms, useStore } from '../testing/fixtures.ts';
 import {
-  ACCESS_TOKEN_MS,
   ACCESS_TOKENS_MAX,
   type Grant,
   REFRESH_GRACE_MS,
   REFRESH_TOKEN_MS,
 } from './queries/agent-queries.ts';
-import type { AgentRecord, TunnelRecord } from './records.ts';
+import { ACCESS_TOKEN_MS, type AgentRecord, type TunnelRecord } from './records.ts';
 
 const OAUTH = anAccess({ oauth: true });
 const DAY = 24 * 3_600_000;
@@ -196,6 +195,15 @@ describe('agents in the store', () => {
       await release(7000);
       assert.ok(await isThere());
       await again({ access: anAccess({ oauth: true, password: 'hash' }) });
+      assert.ok(await isThere());
+    });
+
+    it('while their name is kept', async () => {
+      const kept = { name: 'mcp', accountId: owner.id, createdAt: 1000, away: null, until: null };
+      await store.keepName(kept, { maxNames: 1, nameHold: 0 });
+      await release(2000);
+      assert.ok(await isThere());
+      await again({ createdAt: 9_000_000 });
       assert.ok(await isThere());
     });
 

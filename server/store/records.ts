@@ -20,6 +20,12 @@ export const AUDIT_MAX = 10_000;
 /** Longest delay before a failed ACME order is retried. */
 export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
 
+/**
+ * How long an access token is good.
+ *
+ * @limit owner: Access of an agent until it renews its token | the agent renews it by itself
+ */
+export const ACCESS_TOKEN_MS = 3_600_000;
 /* What is stored as JSON. */
 
 /**

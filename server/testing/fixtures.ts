@@ -36,6 +36,7 @@ import type {
 import type { TrafficDelta, TunnelTerms } from '../store/queries/tunnel-changes.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { ConflictError, FullError, StoreError } from '../store/store-errors.ts';
+import type { OAuthDeps } from '../oauth/oauth-routes.ts';
 import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/coordination.ts';
 import { KeptNames } from '../tunnels/kept-names.ts';
@@ -121,6 +122,8 @@ export class ApiFixture {
         log,
         tokens: new LinkTokens(() => ({ current: 'secret', others: [] })),
       }),
+      // None of its requests gets there.
+      oauth: {} as OAuthDeps,
       agents: new TunnelAgents({ tunnels: this.tunnels, registry, store, clock: this.clock, log }),
       clients: { online: () => Promise.resolve(this.online) },
       domains: this.#domainService(store, log),

@@ -4,7 +4,14 @@
  * asked with it.
  */
 import { sql } from 'kysely';
-import type { AgentRecord, RevokedLink, StoredAccessToken, StoredRefresh, TunnelRecord } from '../records.ts';
+import {
+  ACCESS_TOKEN_MS,
+  type AgentRecord,
+  type RevokedLink,
+  type StoredAccessToken,
+  type StoredRefresh,
+  type TunnelRecord,
+} from '../records.ts';
 import { rememberEndings } from './ending-queries.ts';
 import { change, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
@@ -15,12 +22,6 @@ import { change, type Db, read, TRANSFER_BATCH } from './operation.ts';
 export const REFRESH_GRACE_MS = 10_000;
 /** Maximum number of access tokens that an agent has at the same time; the oldest is forgotten first. */
 export const ACCESS_TOKENS_MAX = 8;
-/**
- * How long an access token is good.
- *
- * @limit owner: Access of an agent until it renews its token | the agent renews it by itself
- */
-export const ACCESS_TOKEN_MS = 3_600_000;
 /**
  * How long a refresh token is good that is not used.
  *

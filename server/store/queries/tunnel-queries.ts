@@ -57,7 +57,7 @@ export const insertTunnel = change(
   },
 );
 
-/** Agents of the name stay if it was held for its account, and the tunnel takes agents as the previous one did. */
+/** Agents of the name stay if it was held or kept for its account, and the tunnel takes agents as the previous one did. */
 async function keepAgents(db: Db, { slug, accountId, access, createdAt }: TunnelRecord): Promise<void> {
   const held = await db
     .selectFrom('released_names')
@@ -66,7 +66,13 @@ async function keepAgents(db: Db, { slug, accountId, access, createdAt }: Tunnel
     .where('accountId', '=', accountId)
     .where('heldUntil', '>', createdAt)
     .executeTakeFirst();
-  await removeAgentsAt(db, [slug], held !== undefined && access?.oauth === true ? accountId : undefined);
+  const stays = access?.oauth === true && (held !== undefined || (await isKept(db, slug, accountId)));
+  await removeAgentsAt(db, [slug], stays ? accountId : undefined);
+}
+
+async function isKept(db: Db, name: string, accountId: string): Promise<boolean> {
+  const kept = db.selectFrom('kept_names').select('name').where('name', '=', name);
+  return (await kept.where('accountId', '=', accountId).executeTakeFirst()) !== undefined;
 }
 
 async function tryInsert(db: Db, tunnel: TunnelRecord): Promise<boolean> {
@@ -286,15 +292,11 @@ export async function releaseTunnelsOf(
   return removed.map(({ id }) => id);
 }
 
-/** Reserves those of the slugs that are to be held; agents stay with no others. */
+/** Reserves those of the slugs that are to be held; agents stay with these and with kept names. */
 async function holdNames(db: Db, released: readonly ReleasedTunnel[], now: number): Promise<void> {
-  const isHeld = ({ heldUntil }: ReleasedTunnel): boolean => heldUntil > now;
-  const free = released.filter((tunnel) => !isHeld(tunnel));
-  await removeAgentsAt(
-    db,
-    free.map(({ slug }) => slug),
-  );
-  const names = released.filter(isHeld).toSorted(bySlug);
+  for (const { slug, accountId, heldUntil } of released)
+    if (heldUntil <= now && !(await isKept(db, slug, accountId))) await removeAgentsAt(db, [slug]);
+  const names = released.filter(({ heldUntil }) => heldUntil > now).toSorted(bySlug);
   if (names.length === 0) return;
   await db.deleteFrom('released_names').where('heldUntil', '<=', now).execute();
   for (const { slug, name = '', accountId, heldUntil } of names) {
