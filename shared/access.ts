@@ -131,36 +131,42 @@ const TOKEN = new RegExp(`^[!-~]{${TOKEN_MIN_LENGTH},${TOKEN_MAX_LENGTH}}$`);
 
 /** One of `allow`. */
 export const NETWORK_RULE: ValueRule = {
+  code: 'network',
   accepts: (value) => typeof value === 'string' && parseNetwork(value) !== undefined,
   accepted: 'an address or a range, such as 192.0.2.7 or 10.0.0.0/8',
 };
 
 /** A user of `basic`. */
 export const USER_RULE: ValueRule = {
+  code: 'user',
   accepts: (value) => isText(value, USER, 1, USER_MAX_LENGTH),
   accepted: `1 to ${USER_MAX_LENGTH} characters without a colon`,
 };
 
 /** The password of such a user. */
 export const USER_PASSWORD_RULE: ValueRule = {
+  code: 'userPassword',
   accepts: (value) => isText(value, PASSWORD, 1, PASSWORD_MAX_LENGTH),
   accepted: `1 to ${PASSWORD_MAX_LENGTH} characters`,
 };
 
 /** `password`, which visitors type into a page. */
 export const PASSWORD_RULE: ValueRule = {
+  code: 'password',
   accepts: (value) => isText(value, PASSWORD, PASSWORD_MIN_LENGTH, PASSWORD_MAX_LENGTH),
   accepted: `${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`,
 };
 
 /** The name of a token. */
 export const TOKEN_NAME_RULE: ValueRule = {
+  code: 'tokenName',
   accepts: (value) => typeof value === 'string' && TOKEN_NAME.test(value),
   accepted: `1 to ${TOKEN_NAME_MAX_LENGTH} lowercase letters, digits and hyphens`,
 };
 
 /** A token that the owner chooses. */
 export const TOKEN_RULE: ValueRule = {
+  code: 'token',
   accepts: (value) => typeof value === 'string' && TOKEN.test(value),
   accepted: `${TOKEN_MIN_LENGTH} to ${TOKEN_MAX_LENGTH} visible ASCII characters without blanks`,
 };
@@ -171,6 +177,7 @@ const GROUP = new RegExp(`^group:[^\\p{Cc}\\p{Cs}]{1,${GROUP_MAX_LENGTH}}$`, 'u'
 
 /** One of `sign_in`. */
 export const SIGN_IN_RULE: ValueRule = {
+  code: 'signIn',
   accepts: (value) =>
     typeof value === 'string' &&
     (value === '*' || GROUP.test(value) || (value.length <= EMAIL_MAX_LENGTH && EMAIL.test(value))),
@@ -206,7 +213,7 @@ export function readAccess(given: unknown): Access {
   for (const name of Object.keys(given)) {
     // A mistyped field must not leave the tunnel open.
     if (!FIELDS.has(name))
-      throw invalidAccess('unknown-field', `access has no field ${JSON.stringify(name)}`, { field: name });
+      throw invalidAccess('unknown_field', `access has no field ${JSON.stringify(name)}`, { field: name });
   }
   return {
     allow: readAllow(given['allow']),
@@ -254,7 +261,7 @@ function readSignIn(given: unknown): string[] {
   const list = given ?? [];
   const isValid =
     Array.isArray(list) && list.length <= SIGN_IN_MAX && list.every((rule) => SIGN_IN_RULE.accepts(rule));
-  if (!isValid) throw invalidAccess('sign-in', SIGN_IN_TEXT);
+  if (!isValid) throw invalidAccess('sign_in', SIGN_IN_TEXT);
   return [...new Set<string>(list)];
 }
 

@@ -97,7 +97,7 @@ function problem(code: string, text: string, values: ErrorValues = {}): DomainRe
   return { problem: { code, text, values } };
 }
 
-const NO_HOST_NAME = problem('host-name', 'must be a host name, such as app.example.com');
+const NO_HOST_NAME = problem('host_name', 'must be a host name, such as app.example.com');
 const IS_ADDRESS = problem('address', 'must be a name, not an IP address');
 
 /**
@@ -129,6 +129,7 @@ export function readDomain(text: string): DomainReading {
 
 /** A domain, as an option, a file or a form takes it. */
 export const DOMAIN_RULE: ValueRule = {
+  code: 'domain',
   accepts: (value) => typeof value === 'string' && 'name' in readDomain(value),
   accepted:
     'a domain that you own, without https:// and without a port, such as app.example.com or *.example.com',

@@ -179,6 +179,7 @@ export type ErrorValues = Readonly<Record<string, string | number>>;
 
 /** A part of a text that is itself words: among the values it is its code, with the values that it contains. */
 export interface Clause {
+  /** in snake_case */
   readonly code: string;
   readonly text: string;
   readonly values?: ErrorValues;

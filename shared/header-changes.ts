@@ -51,23 +51,26 @@ const EXCEPT =
 
 /** A header to set. */
 export const HEADER_RULE: ValueRule = {
+  code: 'header',
   accepts: (value) => isShort(value) && readHeader(value) !== undefined,
   accepted: `a header such as "X-Env: dev" of at most ${HEADER_MAX_CHARS} characters, ${EXCEPT}`,
 };
 
 /** A header to remove. */
 export const HEADER_NAME_RULE: ValueRule = {
+  code: 'headerName',
   accepts: (value) => isShort(value) && NAME.test(value) && !FIXED.has(value.toLowerCase()),
   accepted: `the name of a header, ${EXCEPT}`,
 };
 
 /** One header to set, or a list. */
-export const HEADERS_RULE: ValueRule = listRule(HEADER_RULE);
+export const HEADERS_RULE: ValueRule = listRule('headers', HEADER_RULE);
 /** One name to remove, or a list. */
-export const HEADER_NAMES_RULE: ValueRule = listRule(HEADER_NAME_RULE);
+export const HEADER_NAMES_RULE: ValueRule = listRule('headerNames', HEADER_NAME_RULE);
 
-function listRule(rule: ValueRule): ValueRule {
+function listRule(code: string, rule: ValueRule): ValueRule {
   return {
+    code,
     accepts(value) {
       const list: readonly unknown[] = Array.isArray(value) ? value : [value];
       return list.length <= HEADERS_MAX && list.every((one) => rule.accepts(one));

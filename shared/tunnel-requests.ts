@@ -217,7 +217,7 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel
 }
 
 const NO_WILDCARD: Clause = {
-  code: 'no-wildcard',
+  code: 'no_wildcard',
   text: 'stands for many hosts, which "wildcard": false excludes',
 };
 

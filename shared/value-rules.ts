@@ -39,10 +39,13 @@ export interface ValueRule {
   accepts(value: unknown): boolean;
   /** completes "must be …" */
   readonly accepted: string;
+  /** by which an app finds the same in another language */
+  readonly code?: string;
 }
 
 /** A local port, as a number. */
 export const PORT_RULE: ValueRule = {
+  code: 'port',
   accepts: (value) =>
     Number.isInteger(value) && Number(value) >= LOCAL_PORT_MIN && Number(value) <= LOCAL_PORT_MAX,
   accepted: `a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}`,
@@ -56,6 +59,7 @@ export function parsePort(text: string): number | undefined {
 
 /** The name of a tunnel, in its address. */
 export const NAME_RULE: ValueRule = {
+  code: 'name',
   accepts: (value) => typeof value === 'string' && NAME_PATTERN.test(value),
   accepted:
     `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, digits and hyphens, ` +
@@ -75,6 +79,7 @@ export function looksLikeId(text: string): boolean {
 
 /** A time to live. The relay decides about its maximum. */
 export const TTL_RULE: ValueRule = {
+  code: 'ttl',
   accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,
   accepted: `a duration of at least ${TTL_MIN_SECONDS}s, such as 90s, 30m, 4h or 1h30m`,
 };
@@ -86,6 +91,7 @@ const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 
 /** The Host sent to the local service: `keep`, `local`, or a custom value (RFC 9110 section 7.2). */
 export const HOST_HEADER_RULE: ValueRule = {
+  code: 'hostHeader',
   accepts(value) {
     const [, ipv6, name, port] = (typeof value === 'string' && HOST_AND_PORT.exec(value)) || [];
     if (port !== undefined && parsePort(port) === undefined) return false;
@@ -96,6 +102,7 @@ export const HOST_HEADER_RULE: ValueRule = {
 
 /** The host of the local port. An IPv6 address may name its zone (RFC 4007 section 11). */
 export const LOCAL_HOST_RULE: ValueRule = {
+  code: 'localHost',
   accepts: (value) =>
     typeof value === 'string' && (isHostName(value) || isIPv6(value.replace(/%[\w.~-]+$/, ''))),
   accepted: 'a host name or an IP address, without a port',
@@ -105,6 +112,7 @@ export const LOCAL_HOST_RULE: ValueRule = {
 export type CompressMode = 'auto' | 'on' | 'off';
 
 export const COMPRESS_RULE: ValueRule = {
+  code: 'compress',
   accepts: (value) => value === 'auto' || value === 'on' || value === 'off',
   accepted: 'auto, on or off',
 };
@@ -115,6 +123,7 @@ export type Upstream = 'http1' | 'h2c' | 'h2';
 const UPSTREAMS: ReadonlySet<unknown> = new Set(['http1', 'h2c', 'h2'] satisfies Upstream[]);
 
 export const UPSTREAM_RULE: ValueRule = {
+  code: 'upstream',
   accepts: (value) => UPSTREAMS.has(value),
   accepted: 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
 };

@@ -1,20 +1,17 @@
+import type { ApiErrorEntry } from '../../shared/errors.ts';
+import type { ValueRule } from '../../shared/value-rules.ts';
+
 /** A message for people: its code, and the values from which {@link inLanguage} makes a text in a language. */
 export interface Message {
   readonly code: MessageCode;
   readonly values: Readonly<Record<string, MessageValue | number>>;
 }
 
-/** A relay's explanation of a refusal, with the code of the error (protocol.md section 2.2). */
-export interface Refused {
-  readonly refusal: string;
-  /** in English */
-  readonly text: string;
-}
+/** A relay's explanation of a refusal, in English, with what it is made of (protocol.md section 2.2). */
+export type Refused = Pick<ApiErrorEntry, 'text' | 'values'> & { readonly refusal: string };
 
-/** What a rule accepts (shared/value-rules.ts), in English. */
-interface Accepted {
-  readonly accepted: string;
-}
+/** What a rule accepts, in English. */
+export type Accepted = Pick<ValueRule, 'accepted' | 'code'>;
 
 /**
  * A message, a relay's words, or text from elsewhere, such as the system, which is shown unchanged. Several are lines.
@@ -34,14 +31,13 @@ const PLACES = /\{(\w+)\}/g;
 export interface Language {
   message(code: MessageCode, values: Readonly<Record<string, string | number>>): string;
   refused(refusal: Refused): string;
-  /** @param accepted in English */
-  accepted(accepted: string): string;
+  accepted(rule: Accepted): string;
 }
 
 const ENGLISH: Language = {
   message: (code, values) => MESSAGES[code].replace(PLACES, (_place, name: string) => String(values[name])),
   refused: ({ text }) => text,
-  accepted: (accepted) => accepted,
+  accepted: ({ accepted }) => accepted,
 };
 
 /** In English, which the command and the library speak. */
@@ -53,7 +49,7 @@ export function textOf(said: MessageValue): string {
 export function inLanguage(said: MessageValue, language: Language): string {
   if (typeof said === 'string') return said;
   if (isLines(said)) return said.map((line) => inLanguage(line, language)).join('\n');
-  if ('accepted' in said) return language.accepted(said.accepted);
+  if ('accepted' in said) return language.accepted(said);
   if ('refusal' in said) return language.refused(said);
   const values = Object.entries(said.values).map(
     ([name, value]) => [name, typeof value === 'number' ? value : inLanguage(value, language)] as const,
@@ -68,10 +64,19 @@ export function isLines(said: MessageValue): said is readonly MessageValue[] {
 /** A failure with a message for people. */
 export class MessageError extends Error {
   readonly said: MessageValue;
+  /** stable, such as `no-folder`; only of a failure that is expected of a call */
+  readonly code: string | undefined;
+  /** the field of a form that it belongs to */
+  readonly field: string | undefined;
 
-  constructor(said: MessageValue, options?: ErrorOptions) {
+  constructor(
+    said: MessageValue,
+    { code, field, ...options }: ErrorOptions & { code?: string | undefined; field?: string } = {},
+  ) {
     super(textOf(said), options);
     this.said = said;
+    this.code = code;
+    this.field = field;
   }
 }
 
@@ -80,6 +85,30 @@ export function messageOf(error: unknown): MessageValue {
   if (error instanceof MessageError) return error.said;
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Failed calls of a relay, what can be done about them, and other failures of calls. */
+const FAILURE_MESSAGES = {
+  'failure.rejected': 'The relay rejected the request: {why}.',
+  'failure.trouble': 'The relay cannot do this right now: {why}.',
+  'failure.notRelay': 'The server responded with status {status}, but not as a Culvert relay.',
+  'failure.advised': '{what} {advice}',
+  'failure.signedOut': 'You are signed out. Sign in first.',
+  'failure.notSaved': 'Culvert cannot save its settings: {why}.',
+  'advice.again': 'Try again in {seconds} s.',
+  'advice.againInMinute': 'Try again in a minute.',
+  'advice.keepsTrying': 'Culvert keeps trying.',
+  'advice.askOperator': "Ask the relay's operator, or check the address.",
+  'advice.address': 'Check the address.',
+  'advice.addressAndNetwork': 'Check the address and your network.',
+  'advice.key': "Check that you copied all of it, or ask the relay's operator for a new one.",
+  'advice.reservedName': 'The relay reserves it. Choose another name, or leave it out for a random one.',
+  'advice.takenName':
+    'Another account is using it, or the relay reserves it, as it does with www and api. Choose another name, or leave it out for a random one.',
+  'advice.noName': 'Leave the name out for a random one.',
+  'advice.usedName': 'Stop that tunnel first, or choose another name.',
+  'advice.startAgain': 'It was closed or has expired. Start it again.',
+  'advice.sender': 'Ask its sender for a new one.',
+} as const;
 
 /** Diagnostics of the path to a relay and back, hop by hop. */
 const DIAGNOSTICS_MESSAGES = {
@@ -444,6 +473,7 @@ export const QUESTION_MESSAGES = {
 
 export const MESSAGES = {
   ...DIAGNOSTICS_MESSAGES,
+  ...FAILURE_MESSAGES,
   ...FOLDER_MESSAGES,
   ...NETWORK_MESSAGES,
   ...PROJECT_MESSAGES,

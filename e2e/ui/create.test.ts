@@ -78,7 +78,7 @@ scenarios('a new tunnel', (fixture) => {
     await page.locator('#request-headers:focus').waitFor();
     await request.fill('X-Env: dev\n-Cookie');
     await page.getByRole('button', { name: 'Expose' }).click();
-    await page.getByText('Someone else is using this name').waitFor();
+    await page.getByText('Another account is using it').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
     await page.locator('#name:focus').waitFor();
     await name.fill('free-name');

@@ -29,7 +29,7 @@ appScenarios('signing in with a key', (fixture) => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
     await signIn(page, fixture.relay.url, newApiKey());
-    await page.getByText('The relay does not recognize this key').waitFor();
+    await page.getByText('The relay rejected the API key').waitFor();
     assert.equal(await key.getAttribute('aria-invalid'), 'true');
     await focused(page, 'key');
     const account = await createAccount(fixture.relay);
@@ -92,7 +92,7 @@ scenarios('an invitation', (fixture) => {
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
     const slug = await expose(page, site.port);
     await app.openLink(link);
-    await dialog.getByText('has already been used').waitFor();
+    await dialog.getByText('was already used').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.getByText(`${account} · Dev plan`).waitFor();
 

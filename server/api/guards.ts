@@ -160,7 +160,7 @@ export function requireProvider(
 ): ApiMiddleware {
   return async function requireSignIn(ctx, next) {
     if (signIn.offered === undefined && read(ctx).sign_in.length > 0)
-      throw invalidAccess('no-provider', 'sign_in needs an identity provider, and this relay has none');
+      throw invalidAccess('no_provider', 'sign_in needs an identity provider, and this relay has none');
     await next();
   };
 }

@@ -1,6 +1,7 @@
 /** Routes of `/v1/team`, for owners of an account (protocol.md section 15), and of invitations. */
 import type { Router } from '@koa/router';
-import { ApiError, API_ERRORS, withValues } from '../../shared/errors.ts';
+import { typedDuration } from '../../shared/duration.ts';
+import { ApiError, API_ERRORS, type Clause, withValues } from '../../shared/errors.ts';
 import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import {
@@ -150,15 +151,16 @@ function readInvite(body: unknown): { readonly labels: readonly string[]; readon
   return { labels: readLabels(labels), ttl: readTtl(ttl) };
 }
 
+const LABELS: Clause = {
+  code: 'labels',
+  text: `a list of 1 to ${TEAM_INVITES_AT_ONCE_MAX} labels, each of 1 to ${KEY_LABEL_MAX_LENGTH} characters without control characters`,
+  values: { max: TEAM_INVITES_AT_ONCE_MAX, length: KEY_LABEL_MAX_LENGTH },
+};
+
 function readLabels(labels: unknown): readonly string[] {
   const isList = Array.isArray(labels) && labels.length > 0 && labels.length <= TEAM_INVITES_AT_ONCE_MAX;
   if (!isList || !labels.every((label) => rules.isLabel(label) && label.trim() !== ''))
-    throw new ApiError(
-      withValues(API_ERRORS.invalidAdminRequest, {
-        field: 'labels',
-        rule: `a list of 1 to ${TEAM_INVITES_AT_ONCE_MAX} labels, each of 1 to ${KEY_LABEL_MAX_LENGTH} characters without control characters`,
-      }),
-    );
+    throw new ApiError(withValues(API_ERRORS.invalidAdminRequest, { field: 'labels', rule: LABELS }));
   return labels;
 }
 
@@ -167,7 +169,8 @@ function readTtl(ttl: unknown): number {
   if (ttl === undefined || ttl === null) return rules.INVITE_DEFAULT_TTL_SECONDS;
   const seconds = rules.readTtl(ttl, INVITE_TTL_CEILING_SECONDS);
   if (seconds !== undefined) return seconds;
-  const rule = rules.ttlRule(INVITE_TTL_CEILING_SECONDS);
+  const max = typedDuration(INVITE_TTL_CEILING_SECONDS);
+  const rule: Clause = { code: 'duration', text: rules.ttlRule(INVITE_TTL_CEILING_SECONDS), values: { max } };
   throw new ApiError(withValues(API_ERRORS.invalidAdminRequest, { field: 'ttl', rule }));
 }
 

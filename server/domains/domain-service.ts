@@ -38,7 +38,7 @@ export const DOMAIN_LOOKS_OF_ONE_MAX = 8;
 export const OWN_ADDRESSES_MS = 5 * 60_000;
 
 const PUBLIC_SUFFIX: Clause = {
-  code: 'public-suffix',
+  code: 'public_suffix',
   text: 'must be a registered domain or below one: this is a public suffix',
 };
 

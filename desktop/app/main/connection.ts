@@ -42,5 +42,5 @@ export interface Connection {
 /** @throws CallFailure while signed out */
 export function signedIn(connection: Connection | undefined): Connection {
   if (connection !== undefined) return connection;
-  throw new CallFailure({ code: 'signed-out', text: t('session.signedOutFirst') });
+  throw new CallFailure({ code: 'signed-out', text: t('failure.signedOut') });
 }

@@ -264,7 +264,7 @@ describe('an opened project', () => {
       request.name === 'web' ? Promise.reject(new RelayRefusal(409, text, { code })) : create(request);
     assert.deepEqual(await startAll(app), { started: 1, failed: 1 });
     assert.deepEqual(statuses(app), ['failed', 'started']);
-    assert.match(why(listed(app)[0]), /Someone else is using this name/);
+    assert.match(why(listed(app)[0]), /Another account is using it/);
     app.api.createTunnel = create;
     assert.deepEqual(await startAll(app), { started: 1, failed: 0 });
     assert.deepEqual(created(app), ['create 4000', 'create 3000']);

@@ -1,5 +1,4 @@
 /** Every text of the app in English; the source of all translations. */
-import { ALL_API_ERRORS } from '../../../shared/errors.ts';
 import { MESSAGES } from '../../client/messages.ts';
 
 /** Requests that are edited and sent. */
@@ -694,24 +693,11 @@ const PALETTE = {
 
 /** What went wrong, and what to do about it. */
 const PROBLEMS = {
-  'session.signedOutFirst': 'You are signed out. Sign in first.',
   'session.settingsUnreadable':
     'Culvert could not read your settings, so it started with the default settings. The old file was kept at {path}.',
   'problem.domainGone': 'You no longer have this domain.',
   'problem.dropAgain': 'This folder is no longer selected. Choose the folder again.',
   'problem.dropSignIn': 'Sign in first. Then choose the folder again.',
-  'problem.keyUnknown':
-    "The relay does not recognize this key. Check that you copied all of it, or ask the relay's operator for a new one.",
-  'problem.namesNeedPlan': 'Custom names require the Dev plan or above. Leave the name empty.',
-  'problem.invitationGone':
-    'This invitation has already been used, has expired or never existed. Ask its sender for a new one.',
-  'problem.tunnelGone': 'The tunnel was closed or has expired. Start it again.',
-  'problem.notRelay': 'The server at this address is not a Culvert relay. Check the address.',
-  'problem.nameReserved': 'This name is reserved by the relay. Choose a different one.',
-  'problem.nameInUse': '{why}. Stop that tunnel first, or choose a different name.',
-  'problem.nameTaken': 'Someone else is using this name. Choose a different one.',
-  'problem.refused': 'The relay rejected this: {message}',
-  'problem.port': 'Enter a port from 1 to 65535.',
   'problem.notUndone': 'This can no longer be undone.',
   'problem.visitorGone': 'This visitor is no longer waiting.',
   'problem.usersElsewhere':
@@ -752,7 +738,6 @@ const PROBLEMS = {
   'problem.giveKey': 'Enter an API key. It begins with cvt_.',
   'problem.longNote': 'A note can have at most {max} characters.',
   'problem.giveDomain': 'Enter a domain, such as app.example.com.',
-  'problem.badDomain': 'The domain {problem}.',
   'problem.pasteSecret': 'Paste the secret.',
   'problem.shortcut':
     'Your system did not accept this shortcut. Another program may be using it. Choose a different one.',
@@ -761,47 +746,8 @@ const PROBLEMS = {
     'This is not a folder on this computer. Drop a single folder that you are allowed to read.',
   'problem.keepsTrying': '{why} Culvert keeps trying.',
   'problem.noConnection': 'No connection to the relay.',
-  'problem.askRelay': "{why} Ask the relay's operator, or check the address.",
-  'problem.checkAddress': '{why} Check the address.',
-  'problem.checkAddressAndNetwork': '{why} Check the address and your network.',
-  'problem.rateLimit':
-    'You have created too many tunnels in a short time. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
-  'problem.relayTrouble':
-    'The relay cannot do this right now: {message}. Try again {seconds, plural, =0 {in a minute} other {in # s}}.',
   'problem.cannotStart': 'Culvert cannot start',
   'problem.give': 'Enter {accepted}.',
-  'accepted.domain':
-    'a domain that you own, without https:// and without a port, such as app.example.com or *.example.com',
-  'accepted.compress': 'auto, on or off',
-  'accepted.upstream': 'http1, h2c (HTTP/2 without TLS) or h2 (HTTP/2 over TLS)',
-  'accepted.header':
-    'a header such as "X-Env: dev" of at most 1024 characters, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade',
-  'accepted.headerName':
-    'the name of a header, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade',
-  'accepted.headers':
-    'a header such as "X-Env: dev" of at most 1024 characters, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade, or a list of at most 16',
-  'accepted.headerNames':
-    'the name of a header, except Host (see --host-header) and headers of the connection such as Connection, Content-Length and Upgrade, or a list of at most 16',
-  'accepted.hostHeader': 'keep, local, or a host name with or without a port, such as app.test:3000',
-  'accepted.localHost': 'a host name or an IP address, without a port',
-  'accepted.name':
-    '2 to 63 lowercase letters, digits and hyphens, not starting or ending with a hyphen, and not starting with xn--',
-  'accepted.network': 'an address or a range, such as 192.0.2.7 or 10.0.0.0/8',
-  'accepted.password': '4 to 128 characters',
-  'accepted.port': 'a whole number from 1 to 65535',
-  'accepted.flag': 'true or false',
-  'accepted.hosts':
-    'the ports of 1 to 32 hosts, such as "api: 3001" (letters, digits and hyphens), with "*" for all others',
-  'accepted.folder': 'the path of a folder inside the folder of culvert.yml, such as ./public',
-  'accepted.user': '1 to 64 characters without a colon',
-  'accepted.userPassword': '1 to 128 characters',
-  'accepted.keepBodies': 'a size from 64KB to 10MB, such as 256KB or 1MB',
-  'accepted.wait': 'a whole number of seconds from 0 to 60',
-  'accepted.signIn': 'ann@example.com, *@example.com, group:NAME or *',
-  'accepted.tokenName': '1 to 32 lowercase letters, digits and hyphens',
-  'accepted.token': '24 to 256 visible ASCII characters without blanks',
-  'accepted.ttl': 'a duration of at least 1s, such as 90s, 30m, 4h or 1h30m',
-  'problem.settingsNotWritten': 'Culvert cannot save its settings: {why}.',
   'problem.fileNotWritten': 'Culvert cannot write {path}: {why}.',
   'problem.systemRefused': 'Your system did not accept this: {why}.',
   'writing.mayNot': 'you are not allowed to write there',
@@ -848,12 +794,6 @@ const PROJECT = {
     "This folder also has a culvert.yml. You can start its tunnels instead of sharing the folder's files.",
   'drop.openProject': 'Show tunnels',
 } as const;
-
-/** The relay's own texts for its errors. */
-export const REFUSALS = Object.fromEntries(
-  ALL_API_ERRORS.map(({ code, text }) => [`refusal.${code}`, text]),
-) as Refusals;
-type Refusals = Readonly<Record<`refusal.${(typeof ALL_API_ERRORS)[number]['code']}`, string>>;
 
 /** The settings of the app. */
 const SETTINGS = {
@@ -1259,7 +1199,6 @@ export const EN = {
   ...PALETTE,
   ...PROBLEMS,
   ...PROJECT,
-  ...REFUSALS,
   ...MESSAGES,
   ...SETTINGS,
   ...SIGN_IN,

@@ -56,11 +56,14 @@ export type TextKey = keyof typeof EN;
 export type TextValues = Readonly<Record<string, string | number | Date>>;
 
 /** A text that a language does not have is shown in English. */
-const CATALOGUES: Readonly<Record<Language, Readonly<Partial<Record<TextKey, string>>>>> = { en: EN, de: DE };
+const CATALOGUES: Readonly<Record<Language, Readonly<Record<string, string | undefined>>>> = {
+  en: EN,
+  de: DE,
+};
 
 let locale: Locale = DEFAULT_LOCALE;
 /** Of the present language: a message is parsed when it is first shown. */
-let formats = new Map<TextKey, IntlMessageFormat>();
+let formats = new Map<string, IntlMessageFormat>();
 
 /** Switches to another language from now on; texts that were already made stay as they are. */
 export function setLocale(next: Locale): void {
@@ -82,7 +85,21 @@ export function currentLocale(): Locale {
  */
 export function t(key: TextKey, values?: TextValues): string {
   if (values === undefined) return messageOf(key);
-  return String(formatOf(key).format(values));
+  return String(formatOf(key, messageOf(key)).format(values));
+}
+
+/**
+ * A text that is not in the catalogue in English, because it is known from elsewhere.
+ *
+ * @returns `undefined` if the user's language does not have it either, or if a place has no value or none that fits
+ */
+export function translationOf(key: string, values?: TextValues): string | undefined {
+  const message = CATALOGUES[locale.language][key];
+  try {
+    return message === undefined ? undefined : String(formatOf(key, message).format(values));
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -97,17 +114,17 @@ export function tagged<Part>(
   values: TextValues,
   tags: Readonly<Record<string, (inside: (string | Part)[]) => Part>>,
 ): (string | Part)[] {
-  return [formatOf(key).format<Part>({ ...values, ...tags })].flat() as (string | Part)[];
+  return [formatOf(key, messageOf(key)).format<Part>({ ...values, ...tags })].flat() as (string | Part)[];
 }
 
 function messageOf(key: TextKey): string {
   return CATALOGUES[locale.language][key] ?? EN[key];
 }
 
-function formatOf(key: TextKey): IntlMessageFormat {
+function formatOf(key: string, message: string): IntlMessageFormat {
   let format = formats.get(key);
   if (format === undefined) {
-    format = new IntlMessageFormat(messageOf(key), locale.tag);
+    format = new IntlMessageFormat(message, locale.tag);
     formats.set(key, format);
   }
   return format;

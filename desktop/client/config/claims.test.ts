@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type Access, OPEN } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
-import { NameInUse, type NameSource } from '../failures.ts';
+import { describeFailure, NameInUse, type NameSource } from '../failures.ts';
 import { claimNames, claimRequest } from './claims.ts';
 import type { Prompt } from './relay-access.ts';
 
@@ -149,6 +149,6 @@ describe('claimRequest', () => {
     assert.deepEqual(claimRequest(request, 'take-over'), { local_port: 1, take_over: true });
     const claimed = new NameInUse('shop', 'access', 'file');
     assert.throws(() => claimRequest(request, claimed), claimed);
-    assert.match(claimed.fix, /--take-over/);
+    assert.match(describeFailure(claimed), /--take-over/);
   });
 });

@@ -22,6 +22,7 @@ import {
   type ValueRule,
 } from '../../../shared/value-rules.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
+import { toSentence } from '../failures.ts';
 import {
   isLines,
   type Message,
@@ -478,14 +479,13 @@ class ProjectReport {
 
 /** Ends the sentence, and removes what a terminal would take for a command. */
 function sentence(said: MessageValue): MessageValue {
-  const clause = printable(said);
-  return /[.?]$/.test(textOf(clause)) ? clause : toMessage('project.sentence', { clause });
+  return toSentence(printable(said));
 }
 
 function printable(said: MessageValue): MessageValue {
   if (typeof said === 'string') return escapeUnprintable(said);
   if (isLines(said)) return said.map(printable);
-  if (!('code' in said)) return said;
+  if ('accepted' in said || 'refusal' in said) return said;
   const values = Object.entries(said.values).map(([name, value]) => {
     return [name, typeof value === 'number' ? value : printable(value)] as const;
   });

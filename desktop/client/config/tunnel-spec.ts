@@ -101,6 +101,7 @@ export const SPEC_DEFAULTS = {
 } as const satisfies Partial<TunnelSpec>;
 
 export const WAIT_RULE: ValueRule = {
+  code: 'wait',
   accepts: (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= WAIT_MAX_SECONDS,
   accepted: `a whole number of seconds from 0 to ${WAIT_MAX_SECONDS}`,
 };
@@ -110,6 +111,7 @@ const MIB = 1024 * KIB;
 
 /** Sizes with a unit. KB and MB are binary, like the limits, so that `64KB` is the default. */
 export const KEEP_BODIES_RULE: ValueRule = {
+  code: 'keepBodies',
   accepts: (value) => typeof value === 'string' && parseSize(value) !== undefined,
   accepted: `a size from ${RECORDED_BODY_MAX_BYTES / KIB}KB to ${KEPT_BODY_MAX_BYTES / MIB}MB, such as 256KB or 1MB`,
 };
@@ -122,11 +124,13 @@ export function parseSize(text: string): number | undefined {
 }
 
 export const FLAG_RULE: ValueRule = {
+  code: 'flag',
   accepts: (value) => typeof value === 'boolean',
   accepted: 'true or false',
 };
 
 export const FOLDER_RULE: ValueRule = {
+  code: 'folder',
   accepts: (value) => typeof value === 'string' && isBelow(value),
   accepted: 'the path of a folder inside the folder of culvert.yml, such as ./public',
 };
@@ -135,6 +139,7 @@ export const FOLDER_RULE: ValueRule = {
 export const ANY_HOST = '*';
 
 export const HOSTS_RULE: ValueRule = {
+  code: 'hosts',
   accepts: (value) =>
     typeof value === 'object' &&
     value !== null &&

@@ -8,7 +8,7 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import { type Claim, claimRequest } from '../config/claims.ts';
 import type { TunnelSettings } from '../config/tunnel-spec.ts';
 import type { InspectorServer } from '../inspector/inspector-server.ts';
-import { type Message, toMessage } from '../messages.ts';
+import { type Message, MessageError, messageOf, toMessage } from '../messages.ts';
 import {
   type ApiClient,
   createPatiently,
@@ -345,12 +345,16 @@ export class Host {
 }
 
 /** The owner has left the relay while it created a tunnel. */
-export class OwnerLeft extends Error {}
+export class OwnerLeft extends MessageError {
+  constructor() {
+    super(toMessage('failure.signedOut'), { code: 'signed-out' });
+  }
+}
 
 /** The tunnels could not be stored, so the new one was closed. */
-export class NotSaved extends Error {
+export class NotSaved extends MessageError {
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(toMessage('failure.notSaved', { why: messageOf(cause) }), { cause, code: 'not-saved' });
     this.name = 'NotSaved';
   }
 }

@@ -1,7 +1,7 @@
 /** Validates edited and imported requests: the relay must be able to forward them, and the log to record them completely. */
 import { tokenEnd, valueEnd } from '../../../shared/http1/fields.ts';
 import { REDACTED } from '../../../shared/version.ts';
-import { type Message, MessageError, type MessageValue, toMessage, textOf } from '../messages.ts';
+import { type Message, MessageError, type MessageValue, toMessage } from '../messages.ts';
 import { textIn } from './readable.ts';
 import { fieldValues, type RequestDetail, RECORDED_BODY_MAX_BYTES } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
@@ -209,11 +209,14 @@ interface EditProblem {
 }
 
 /** Thrown for an invalid request, which is not sent. */
-export class EditRefused extends Error {
+export class EditRefused extends MessageError {
   readonly problems: readonly EditProblem[];
 
   constructor(problems: readonly EditProblem[]) {
-    super(problems.map(({ said }) => textOf(said)).join('\n'));
+    super(
+      problems.map(({ said }) => said),
+      { code: 'edit-refused' },
+    );
     this.name = 'EditRefused';
     this.problems = problems;
   }
@@ -320,7 +323,7 @@ export interface ImportedResponse {
 /** Thrown for a malformed text. The message for people describes where, and what is accepted. */
 export class ImportRefused extends MessageError {
   constructor(said: MessageValue) {
-    super(said);
+    super(said, { code: 'not-imported' });
     this.name = 'ImportRefused';
   }
 }

@@ -59,13 +59,12 @@ export function exact<T extends yup.ObjectShape>(shape: T) {
 
 /** A call that was refused, with the reason for people. */
 export class CallRefused extends MessageError {
-  /** stable, such as `unknown-request` */
-  readonly code: string;
+  /** such as `unknown-request` */
+  declare readonly code: string;
 
   constructor(code: string, said: MessageValue) {
-    super(said);
+    super(said, { code });
     this.name = 'CallRefused';
-    this.code = code;
   }
 }
 

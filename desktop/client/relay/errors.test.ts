@@ -53,7 +53,7 @@ describe('readErrorBody', () => {
   ];
   for (const [error, text] of cases)
     it(`reads ${JSON.stringify(text)}`, () =>
-      assert.deepEqual(readErrorBody(JSON.stringify({ error })), { text, code: undefined }));
+      assert.deepEqual(readErrorBody(JSON.stringify({ error })), { text, code: undefined, values: {} }));
 
   for (const [code, expected] of [
     ['name-taken', 'name-taken'],
@@ -61,6 +61,31 @@ describe('readErrorBody', () => {
   ])
     it(`reads the code ${code} as ${expected}`, () =>
       assert.equal(readErrorBody(JSON.stringify({ error: 'x', code }))?.code, expected));
+
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`v${'_'.repeat(index)}`, 1]));
+  const values: readonly (readonly [given: unknown, read: object])[] = [
+    [
+      { plan: 'Dev', number: 5 },
+      { plan: 'Dev', number: 5 },
+    ],
+    [
+      { a: 'x\u001b[2J\r\ny', b: 'z'.repeat(5000), c: '\ud800' },
+      { a: 'x [2J  y', b: 'z'.repeat(300), c: '\ufffd' },
+    ],
+    [{ list: [1], object: {}, flag: true, none: null, 'not-a-name': 'x', ['n'.repeat(33)]: 1 }, {}],
+    [many, Object.fromEntries(Object.entries(many).slice(0, 16))],
+    ['text', {}],
+    [null, {}],
+    [['a'], {}],
+  ];
+  for (const [given, read] of values)
+    it(`reads the values ${JSON.stringify(given).slice(0, 60)}`, () =>
+      assert.deepEqual(readErrorBody(JSON.stringify({ error: 'x', values: given }))?.values, read));
+
+  it('takes no prototype for values', () =>
+    assert.deepEqual(readErrorBody('{"error":"x","values":{"__proto__":"x","constructor":1}}')?.values, {
+      constructor: 1,
+    }));
 
   for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
     it(`returns nothing for ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));

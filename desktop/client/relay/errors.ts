@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
+import { ALL_API_ERRORS, API_ERRORS, type ApiErrorEntry, type ErrorValues } from '../../../shared/errors.ts';
 import { replaceUnprintable, withoutEnd } from '../../../shared/unprintable.ts';
 import { systemClock } from '../clock.ts';
 import { MessageError, toMessage, type MessageValue, textOf } from '../messages.ts';
@@ -22,8 +22,6 @@ const CLOCK_SUSPECT_MS = 5 * 60_000;
 /** The relay responded with an unexpected status. */
 export class RelayRefusal extends MessageError {
   readonly status: number;
-  /** the error's code, which a relay may leave out (protocol.md section 2.2) */
-  readonly code: string | undefined;
   /** ms to wait before another try, if the relay asked for that */
   readonly retryAfterMs: number | undefined;
   /**
@@ -32,28 +30,35 @@ export class RelayRefusal extends MessageError {
    */
   readonly isOwn: boolean;
 
-  /** @param text the error text of the response (protocol.md section 2.2) */
+  /**
+   * @param text the error text of the response (protocol.md section 2.2); if the relay has sent no code, a text of the
+   *   catalogue is as good as one
+   */
   constructor(
     status: number,
     text: MessageValue,
     {
-      code,
+      code = ALL_API_ERRORS.find((entry) => entry.status === status && entry.text === text)?.code,
+      values = {},
       retryAfterMs,
       isOwn = true,
-    }: { code?: string | undefined; retryAfterMs?: number | undefined; isOwn?: boolean } = {},
+    }: {
+      code?: string | undefined;
+      values?: ErrorValues | undefined;
+      retryAfterMs?: number | undefined;
+      isOwn?: boolean;
+    } = {},
   ) {
-    super(code === undefined ? text : { refusal: code, text: textOf(text) });
+    super(code === undefined ? text : { refusal: code, text: textOf(text), values }, { code });
     this.name = 'RelayRefusal';
     this.status = status;
-    this.code = code;
     this.retryAfterMs = retryAfterMs;
     this.isOwn = isOwn;
   }
 
-  /** Whether it is that error of the catalogue, by its code or, if the relay sent none, by its text. */
-  is(entry: ApiErrorEntry): boolean {
-    if (this.status !== entry.status) return false;
-    return this.code === undefined ? this.message === entry.text : this.code === entry.code;
+  /** Whether it is that error of the catalogue. */
+  is({ status, code }: ApiErrorEntry): boolean {
+    return this.status === status && this.code === code;
   }
 }
 
@@ -74,7 +79,7 @@ export class RelayUnreachable extends MessageError {
 export class AccessUnsupported extends MessageError {
   /** @param outcome what happened to the tunnel */
   constructor(outcome: MessageValue) {
-    super(toMessage('relay.noAccess', { outcome }));
+    super(toMessage('relay.noAccess', { outcome }), { code: 'relay-without-it', field: 'lock' });
     this.name = 'AccessUnsupported';
   }
 }
@@ -82,7 +87,7 @@ export class AccessUnsupported extends MessageError {
 /** The relay does not support domains. */
 export class DomainUnsupported extends MessageError {
   constructor() {
-    super(toMessage('relay.noDomains'));
+    super(toMessage('relay.noDomains'), { code: 'relay-without-it', field: 'domain' });
     this.name = 'DomainUnsupported';
   }
 }
@@ -91,6 +96,8 @@ export class DomainUnsupported extends MessageError {
 
 const ERROR_TEXT_MAX = 300;
 const ERROR_CODE = /^[a-z0-9-]{1,64}$/;
+const VALUES_MAX = 16;
+const VALUE_NAME = /^[a-z_]{1,32}$/;
 
 /**
  * Reads an error response (protocol.md section 2.2). The relay's own has JSON, and for a 401 also its challenge.
@@ -107,18 +114,25 @@ export function readRefusal(
   const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
   return new RelayRefusal(status, error?.text ?? toMessage('relay.status', { status }), {
     code: error?.code,
+    values: error?.values,
     retryAfterMs: readRetryAfter(headers['retry-after'], now),
     isOwn: error !== undefined && (status !== 401 || isChallenge),
   });
 }
 
+interface ErrorBody {
+  readonly text: string;
+  readonly code: string | undefined;
+  readonly values: ErrorValues;
+}
+
 /**
- * Text and code of `{"error": "<text>", "code": "<code>"}`. The text is made safe for a terminal: printable, bounded,
- * and without its final punctuation.
+ * What `{"error": "<text>", "code": "<code>", "values": {…}}` has. Texts are made safe for a terminal: printable and
+ * bounded. The error's is without its final punctuation.
  *
  * @returns `undefined` if the body is not such JSON, as from a proxy in front of the relay; the code may be missing
  */
-export function readErrorBody(body: string): { text: string; code: string | undefined } | undefined {
+export function readErrorBody(body: string): ErrorBody | undefined {
   let value: unknown;
   try {
     value = JSON.parse(body);
@@ -126,15 +140,31 @@ export function readErrorBody(body: string): { text: string; code: string | unde
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { error, code } = value as Partial<Record<string, unknown>>;
+  const { error, code, values } = value as Partial<Record<string, unknown>>;
   if (typeof error !== 'string') return undefined;
   // The text becomes a part of sentences.
-  const text = withoutEnd(replaceUnprintable(error.slice(0, ERROR_TEXT_MAX).toWellFormed(), ' '));
+  const text = withoutEnd(printable(error));
   if (text === '') return undefined;
   return {
     text,
     code: typeof code === 'string' && ERROR_CODE.test(code) ? code : undefined,
+    values: readValues(values),
   };
+}
+
+function readValues(given: unknown): ErrorValues {
+  if (typeof given !== 'object' || given === null) return {};
+  const values: Record<string, string | number> = {};
+  for (const [name, value] of Object.entries(given).slice(0, VALUES_MAX)) {
+    if (!VALUE_NAME.test(name)) continue;
+    if (typeof value === 'number') values[name] = value;
+    if (typeof value === 'string') values[name] = printable(value);
+  }
+  return values;
+}
+
+function printable(text: string): string {
+  return replaceUnprintable(text.slice(0, ERROR_TEXT_MAX).toWellFormed(), ' ');
 }
 
 /** The longest wait in ms that is read as seconds; a date may be later. */

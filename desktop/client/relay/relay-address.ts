@@ -1,4 +1,4 @@
-import { MessageError, toMessage } from '../messages.ts';
+import { MessageError, type MessageValue, toMessage } from '../messages.ts';
 import { isLoopback } from '../network/dial.ts';
 import type { Endpoint } from '../network/network.ts';
 
@@ -9,7 +9,11 @@ export interface RelayAddress extends Endpoint {
 }
 
 /** Thrown for text that is not a relay's address; the message says what is accepted. */
-export class RelayAddressError extends MessageError {}
+export class RelayAddressError extends MessageError {
+  constructor(said: MessageValue) {
+    super(said, { code: 'relay-address', field: 'relay' });
+  }
+}
 
 /**
  * Reads the address of a relay: with or without the `/v1` of the REST interface, with or without a slash at the end.

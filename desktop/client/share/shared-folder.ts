@@ -12,7 +12,7 @@ import { FOLDER_LOOKS, folderHandler, type FolderLooks, FolderSilent } from './f
 /** The path is not a folder, or this user may not list it. The message says which. */
 export class FolderUnreadable extends MessageError {
   constructor(said: Message) {
-    super(said);
+    super(said, { code: 'no-folder' });
     this.name = 'FolderUnreadable';
   }
 }

@@ -220,8 +220,8 @@ const SIGN_IN_SCENES: readonly Scene[] = [
       relay: 'https://relay.example.org',
       state: 'failed',
       problem: {
-        code: 'invitation-ended',
-        text: 'This invitation was already used, has expired or never existed. Ask its sender for a new one.',
+        code: 'invitation-not-found',
+        text: 'The relay rejected the request: this invitation was already used, has expired, or never existed. Ask its sender for a new one.',
       },
     },
   }),

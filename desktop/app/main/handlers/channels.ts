@@ -5,6 +5,7 @@
  */
 import * as yup from 'yup';
 import { readDomain } from '../../../../shared/domains.ts';
+import { API_ERRORS, withValues } from '../../../../shared/errors.ts';
 import { isWebAddress } from '../../../../shared/fields.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
@@ -12,6 +13,7 @@ import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import { exact, type Method, methodsFor, type MethodsOf } from '../../../client/methods/method.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
+import { describeError } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { type Core, followLanguage } from '../core.ts';
 import { CallFailure } from '../failure.ts';
@@ -232,7 +234,7 @@ const ROWS = {
           const reading = readDomain(value);
           return (
             'name' in reading ||
-            context.createError({ message: t('problem.badDomain', { problem: reading.problem.text }) })
+            context.createError({ message: describeError(withValues(API_ERRORS.invalidDomain, reading)) })
           );
         }),
     }),

@@ -116,7 +116,7 @@ describe('an invitation opened in the app', () => {
     app.api.failure = new RelayRefusal(404, 'this invitation was already used', {
       code: 'invitation-not-found',
     });
-    assert.equal(await problem(ADDRESS), 'invitation-ended');
+    assert.equal(await problem(ADDRESS), 'invitation-not-found');
   });
 
   it('keeps the current session until it has yielded a key that works', async () => {

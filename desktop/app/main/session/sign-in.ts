@@ -7,7 +7,7 @@ import { isProtected, parseRelayAddress, type RelayAddress } from '../../../clie
 import type { AccountView, KeyKept, Problem, SessionView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import type { Connection, RelayApi } from '../connection.ts';
-import { CallFailure, relayProblem } from '../failure.ts';
+import { CallFailure, toCallError } from '../failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { KeyVault } from '../settings/key-vault.ts';
 import { Signal } from '../../../client/signal.ts';
@@ -193,7 +193,8 @@ export class SignIn {
       return;
     }
     if (this.#view.state !== 'signed-in') return;
-    const problem = error === undefined ? undefined : relayProblem(error);
+    const failure = error === undefined ? undefined : toCallError(error, 'background');
+    const problem = failure && { code: failure.code, text: failure.text };
     if (this.#view.problem?.text === problem?.text) return;
     this.#set({ ...this.#view, problem });
   }

@@ -72,7 +72,7 @@ function textOf(rule: ValueRule): yup.StringSchema<string> {
     .required()
     .test(
       'rule',
-      () => t('problem.give', { accepted: acceptedText(rule.accepted) }),
+      () => t('problem.give', { accepted: acceptedText(rule) }),
       (value) => rule.accepts(value),
     );
 }
@@ -122,7 +122,7 @@ export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
 function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   return schema.test(
     'rule',
-    () => t('problem.give', { accepted: acceptedText(rule.accepted) }),
+    () => t('problem.give', { accepted: acceptedText(rule) }),
     (value) => value === undefined || value === '' || rule.accepts(value),
   );
 }
