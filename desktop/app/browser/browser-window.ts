@@ -7,24 +7,17 @@ import { LongTimer } from '../../../shared/timer.ts';
 import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Machine } from '../../client/config/stored-login.ts';
 import { networkAddresses } from '../../client/control/machine-watch.ts';
-import { startInspector } from '../../client/inspector/inspector-server.ts';
-import { findTunnels } from '../../client/inspector/inspector.ts';
-import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
-import { inventPassword } from '../../client/invented-password.ts';
 import type { Network } from '../../client/network/network.ts';
 import { encodePush } from '../../client/methods/peer.ts';
-import { ApiClient } from '../../client/relay/api-client.ts';
-import { lookAtInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
-import { createTunnelClient } from '../../client/tunnel-client.ts';
 import type { About } from '../ipc/ipc.ts';
 import { type Core, followLanguage } from '../main/core.ts';
 import type { ProjectLinks } from '../main/deep-link.ts';
-import { runDiagnostics } from '../main/diagnostics.ts';
 import { Notifier, type ShownNotification } from '../main/electron/notifier.ts';
 import { CallFailure, errorWords } from '../main/failure.ts';
 import { answerCall, refuse } from '../../client/methods/method.ts';
-import { CHANNEL_NAMES, CHANNELS, type Channels } from '../main/handlers/channels.ts';
+import { CHANNEL_NAMES, CHANNELS, type Channels, runAsked } from '../main/handlers/channels.ts';
+import { nodePlatform } from '../main/node-platform.ts';
 import type { Platform } from '../main/platform.ts';
 import { createPortScan } from '../main/ports.ts';
 import { importTooLarge } from '../main/requests.ts';
@@ -55,9 +48,6 @@ const OF_COMMAND =
 export const COMMAND_CHANNELS: ReadonlySet<string> = new Set(
   CHANNEL_NAMES.filter((name) => OF_COMMAND.test(name)),
 );
-
-/** How long a notification's "Extend" extends a tunnel. */
-const EXTEND_TTL = '1h';
 
 export class BrowserWindow {
   readonly server: WindowServer;
@@ -91,9 +81,10 @@ export class BrowserWindow {
       onShow: (key) => {
         if (key !== undefined) this.#notifiedPage?.push('tunnel:show', { key });
       },
-      onExtend: (key) => this.#inBackground(CHANNELS['tunnel:extend'].run({ key, ttl: EXTEND_TTL }, core)),
-      onAnswer: () => undefined,
-      onReleases: () => undefined,
+      ask: (asked) =>
+        void runAsked(asked, core).catch((error: unknown) =>
+          platform.report('acting on a notification', error),
+        ),
     });
     core.notices.listen((notice) => notifier.notify(notice));
   }
@@ -148,12 +139,6 @@ export class BrowserWindow {
     // Only what the notifier uses of Electron's.
     return notification as unknown as ShownNotification;
   }
-
-  #inBackground(work: Promise<void> | void): void {
-    Promise.resolve(work).catch((error: unknown) =>
-      this.#options.platform.report('acting on a notification', error),
-    );
-  }
 }
 
 interface BrowserPlatformOptions {
@@ -178,7 +163,7 @@ const CLOCK: Clock = {
 
 export function browserPlatform(options: BrowserPlatformOptions) {
   const { machine, about, links, networkTo, dataDirectory, say } = options;
-  const { env, platform } = machine;
+  const { platform } = machine;
   const pages = new AsyncLocalStorage<Page>();
   const thePage = (): Page => {
     const page = pages.getStore();
@@ -186,7 +171,10 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     return page;
   };
   let languages: readonly string[] = [Intl.DateTimeFormat().resolvedOptions().locale];
+  const report = (what: string, error: unknown): void =>
+    say(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   const platformOfPages: Platform = {
+    ...nodePlatform(machine, networkTo, report),
     clock: CLOCK,
     dataDirectory,
     // A page has no key store. The key is stored as `culvert login` stores it, if the user wants that.
@@ -199,18 +187,9 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     summonKey: undefined,
     about,
     links,
-    connect: (relay, key) => new ApiClient(relay, key, networkTo(relay)),
-    lookAtInvitation: (invitation) => lookAtInvitation(invitation, networkTo(invitation.relay)),
-    takeInvitation: (invitation) => takeInvitation(invitation, networkTo(invitation.relay)),
-    examine: (connection, ...rest) => runDiagnostics(networkTo(connection.relay))(connection, ...rest),
-    connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network: networkTo(tunnel.relay) }),
-    startInspector: () =>
-      startInspector(env, (error) => platformOfPages.report('starting the inspector', error)),
-    servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => new Set([process.pid])),
     hasNetwork: () => networkAddresses() !== '',
     preferredLanguages: () => languages,
-    inventPassword: () => inventPassword(),
     async copy(text) {
       assertDone(await thePage().ask('copy', text), 'browser.notCopied');
     },
@@ -235,8 +214,6 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     },
     tell: ({ text }) => say(text),
     setTheme: () => undefined,
-    report: (what, error) =>
-      say(`${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
   };
   return Object.assign(platformOfPages, {
     /** Does what a page asks for: its browser copies, opens and saves. */

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { API_ERRORS } from '../../../shared/errors.ts';
 import { RelayRefusal } from '../../client/relay/errors.ts';
 import { parseRelayAddress } from '../../client/relay/relay-address.ts';
-import { failsWith } from '../../testing/core-app.ts';
+import { failsWith, start } from '../../testing/core-app.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { DOMAIN, FakeApi } from '../../testing/fake-platform.ts';
-import { Domains, Team, TEAM_ACTS_MAX, TEAM_ROWS_MAX } from './account.ts';
+import { Domains, inviteToTeam, revokeFromTeam, showTeam, TEAM_ACTS_MAX, TEAM_ROWS_MAX } from './account.ts';
+import type { Connection } from './connection.ts';
 import { CallFailure } from './failure.ts';
 import { UndoList, UNDO_MS } from './undo-list.ts';
 
@@ -81,12 +82,11 @@ function listed(id: string, changes: object = {}) {
 
 describe('the team of the account', () => {
   let api: FakeApi;
-  let team: Team;
+  let connection: Connection;
 
   beforeEach(() => {
     api = new FakeApi();
-    const connection = { relay: parseRelayAddress('https://relay.example'), key: 'cvt_olga7Zk', api };
-    team = new Team(() => connection);
+    connection = { relay: parseRelayAddress('https://relay.example'), key: 'cvt_olga7Zk', api };
   });
 
   it('is listed for an owner, with the own key and the latest actions first', async () => {
@@ -101,7 +101,7 @@ describe('the team of the account', () => {
     ];
     const [created, used] = [Date.parse(CREATED), Date.parse(USED)];
     const member = { createdAt: created, usedAt: undefined, expiresAt: undefined, isOwn: false };
-    assert.deepEqual(await team.show(), {
+    assert.deepEqual(await showTeam(connection), {
       members: [
         { ...member, id: 'olga', label: 'olga', hint: 'cvt_olga', scope: 'owner', usedAt: used, isOwn: true },
         { ...member, id: 'ann', label: 'ann', hint: 'cvt_ann', scope: 'all', expiresAt: used },
@@ -116,18 +116,19 @@ describe('the team of the account', () => {
   });
 
   it('is not shown for other keys and for a relay without teams', async () => {
-    assert.equal(await team.show(), undefined);
+    assert.equal(await showTeam(connection), undefined);
     assert.deepEqual(api.calls, ['team']);
     const { status, text, code } = API_ERRORS.notFound;
     api.failure = new RelayRefusal(status, text, { code });
-    assert.equal(await team.show(), undefined);
+    assert.equal(await showTeam(connection), undefined);
   });
 
   it('cannot be shown if the relay fails', async () => {
     const { status, text, code } = API_ERRORS.unavailable;
     api.failure = new RelayRefusal(status, text, { code });
-    await assert.rejects(team.show(), api.failure);
-    await assert.rejects(new Team(() => undefined).show(), failsWith('signed-out'));
+    await assert.rejects(showTeam(connection), api.failure);
+    const app = await start();
+    await assert.rejects(app.call('team:show', undefined), failsWith('signed-out'));
   });
 
   it('is limited, and reports that', async () => {
@@ -140,7 +141,7 @@ describe('the team of the account', () => {
       subject: id,
       detail: '',
     }));
-    const shown = await team.show();
+    const shown = await showTeam(connection);
     assert.deepEqual(
       [shown?.members.length, shown?.acts.length, shown?.acts[0]?.subject, shown?.hasMore],
       [TEAM_ROWS_MAX, TEAM_ACTS_MAX, String(TEAM_ROWS_MAX), true],
@@ -149,17 +150,17 @@ describe('the team of the account', () => {
 
   it('gets an invitation with an address, and loses it again', async () => {
     api.team = { keys: [], invites: [] };
-    const made = await team.invite({ label: 'bob', ttl: '72h' });
+    const made = await inviteToTeam(connection, { label: 'bob', ttl: '72h' });
     assert.deepEqual([made.label, made.url], ['bob', 'https://relay.example/invite/bob']);
-    assert.equal((await team.show())?.invitations[0]?.id, made.id);
-    await team.revoke(made.id);
-    assert.deepEqual((await team.show())?.invitations, []);
+    assert.equal((await showTeam(connection))?.invitations[0]?.id, made.id);
+    await revokeFromTeam(connection, made.id);
+    assert.deepEqual((await showTeam(connection))?.invitations, []);
     // Another owner, or the invited person, was first.
-    await team.revoke(made.id);
+    await revokeFromTeam(connection, made.id);
   });
 
   it('cannot be changed with a key that is no longer an owner’s', async () => {
-    await assert.rejects(team.invite({ label: 'bob', ttl: '24h' }), RelayRefusal);
-    await assert.rejects(team.revoke('x'), RelayRefusal);
+    await assert.rejects(inviteToTeam(connection, { label: 'bob', ttl: '24h' }), RelayRefusal);
+    await assert.rejects(revokeFromTeam(connection, 'x'), RelayRefusal);
   });
 });

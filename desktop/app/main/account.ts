@@ -83,58 +83,44 @@ function view({ id, domain, status, records }: Domain): DomainView {
   return { id, domain, status, records };
 }
 
-/** All methods throw the client's errors, and {@link CallFailure} while signed out. */
-export class Team {
-  readonly #connection: () => Connection | undefined;
-
-  /** @param connection who is signed in */
-  constructor(connection: () => Connection | undefined) {
-    this.#connection = connection;
-  }
-
-  /** @returns `undefined` for a key that is not an owner's, and for a relay without teams */
-  async show(): Promise<TeamView | undefined> {
-    const { api, key } = signedIn(this.#connection());
-    const team = await api.listTeam().catch(unlessNoOwner);
-    if (team === undefined) return undefined;
-    const { acts } = await api.teamAudit();
-    const { keys, invites } = team;
-    return {
-      members: keys.slice(0, TEAM_ROWS_MAX).map((listed) => memberView(listed, key)),
-      invitations: invites.slice(0, TEAM_ROWS_MAX).map(({ id, label, expires_at: end }) => {
-        return { id, label, expiresAt: Date.parse(end) };
+/** The people of the account. @returns `undefined` for a key that is not an owner's, and for a relay without teams */
+export async function showTeam({ api, key }: Connection): Promise<TeamView | undefined> {
+  const team = await api.listTeam().catch(unlessNoOwner);
+  if (team === undefined) return undefined;
+  const { acts } = await api.teamAudit();
+  const { keys, invites } = team;
+  return {
+    members: keys.slice(0, TEAM_ROWS_MAX).map((listed) => memberView(listed, key)),
+    invitations: invites.slice(0, TEAM_ROWS_MAX).map(({ id, label, expires_at: end }) => {
+      return { id, label, expiresAt: Date.parse(end) };
+    }),
+    acts: acts
+      .slice(-TEAM_ACTS_MAX)
+      .toReversed()
+      .map(({ at, actor, action, subject, detail }) => {
+        return { at: Date.parse(at), actor, action, subject, detail };
       }),
-      acts: acts
-        .slice(-TEAM_ACTS_MAX)
-        .toReversed()
-        .map(({ at, actor, action, subject, detail }) => {
-          return { at: Date.parse(at), actor, action, subject, detail };
-        }),
-      hasMore: Math.max(keys.length, invites.length) > TEAM_ROWS_MAX,
-    };
-  }
+    hasMore: Math.max(keys.length, invites.length) > TEAM_ROWS_MAX,
+  };
+}
 
-  /**
-   * Creates an invitation.
-   *
-   * @param person whom it is for, and how long it is valid
-   */
-  async invite({ label, ttl }: { label: string; ttl: string }): Promise<NewInvitationView> {
-    const { api } = signedIn(this.#connection());
-    const { invites } = await api.inviteToTeam([label], ttl);
-    const [made] = invites;
-    if (made === undefined) throw new CallFailure({ code: 'no-invitation', text: t('problem.noInvitation') });
-    return { id: made.id, label: made.label, expiresAt: Date.parse(made.expires_at), url: made.url };
-  }
+/** Creates an invitation. @param person whom it is for, and how long it is valid */
+export async function inviteToTeam(
+  { api }: Connection,
+  { label, ttl }: { readonly label: string; readonly ttl: string },
+): Promise<NewInvitationView> {
+  const { invites } = await api.inviteToTeam([label], ttl);
+  const [made] = invites;
+  if (made === undefined) throw new CallFailure({ code: 'no-invitation', text: t('problem.noInvitation') });
+  return { id: made.id, label: made.label, expiresAt: Date.parse(made.expires_at), url: made.url };
+}
 
-  /** Revokes a key or an invitation, unless that has already happened. */
-  async revoke(id: string): Promise<void> {
-    const { api } = signedIn(this.#connection());
-    try {
-      await api.revokeFromTeam(id);
-    } catch (error) {
-      if (!(error instanceof RelayRefusal && error.is(API_ERRORS.noSuch))) throw error;
-    }
+/** Revokes a key or an invitation, unless that has already happened. */
+export async function revokeFromTeam({ api }: Connection, id: string): Promise<void> {
+  try {
+    await api.revokeFromTeam(id);
+  } catch (error) {
+    if (!(error instanceof RelayRefusal && error.is(API_ERRORS.noSuch))) throw error;
   }
 }
 

@@ -17,6 +17,7 @@ import {
 } from '../../testing/core-app.ts';
 import { fakeEncryption, fakeSystem, type FakeSystem } from '../../testing/fake-platform.ts';
 import type { PortScan } from './ports.ts';
+import { trayFeed } from './tray.ts';
 
 const session = ({ core }: App) => core.snapshots.make().session;
 const problemOf = ({ core }: App) => core.snapshots.make().tunnels[0]?.localProblem?.code;
@@ -287,7 +288,7 @@ describe('polling', () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     let made = 0;
-    app.core.tray.listen(() => void (made += 1));
+    trayFeed(app.core).listen(() => void (made += 1));
     for (let ms = 0; ms < 1000; ms += 100) {
       app.serve.last.onState({ name: ms % 200 === 0 ? 'online' : 'connecting' });
       app.clock.advance(ms === 900 ? 99 : 100);
@@ -344,11 +345,12 @@ describe('settings', () => {
     app.core.localeChanged.listen(() => (menus += 1));
     await app.call('settings:change', { language: 'de' });
     assert.deepEqual(app.core.snapshots.make().locale, { language: 'de', tag: 'de' });
-    assert.deepEqual([app.core.tray.make().tooltip, menus], ['Culvert: abgemeldet', 1]);
+    const tray = trayFeed(app.core);
+    assert.deepEqual([tray.make().tooltip, menus], ['Culvert: abgemeldet', 1]);
     const { core } = await start(again(app));
     assert.equal(core.snapshots.make().locale.language, 'de');
     await app.call('settings:change', { language: 'en' });
-    assert.equal(app.core.tray.make().tooltip, 'Culvert: signed out');
+    assert.equal(tray.make().tooltip, 'Culvert: signed out');
   });
 
   it('that cannot be read are set aside, and the user is told', async () => {

@@ -5,7 +5,7 @@ import type { OwnerLogHost } from '../../client/methods/log-methods.ts';
 import { Signal } from '../../client/signal.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale, currentLocale, setLocale } from '../messages/translate.ts';
-import { Domains, Team } from './account.ts';
+import { Domains } from './account.ts';
 import { Diagnostics } from './diagnostics.ts';
 import { Drops } from './drops.ts';
 import { keyRefusedNotice, knockNotice, type Notice, Notices } from './notices.ts';
@@ -18,9 +18,7 @@ import type { AppStore } from './settings/app-store.ts';
 import { openStoredParts, type StoredParts } from './settings/stored-parts.ts';
 import { Feed, Poller } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
-import { trayModel } from './tray.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
-import { Approvals } from './tunnels/approvals.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelList } from './tunnels/tunnel-list.ts';
 import { UndoList } from './undo-list.ts';
@@ -30,11 +28,6 @@ import { UndoList } from './undo-list.ts';
  * each costs the page a rendering.
  */
 export const SNAPSHOT_INTERVAL_MS = 250;
-/**
- * Minimum interval between two updates of the tray menu: a menu that is rebuilt while it is open closes on some
- * Linux desktops.
- */
-const TRAY_INTERVAL_MS = 1000;
 /**
  * Interval at which the app asks the relay for traffic counters while the window is visible: they are updated at
  * the relay's own pace.
@@ -90,12 +83,11 @@ export class Core {
   readonly drops: Drops;
   readonly projects: Projects;
   readonly diagnostics: Diagnostics;
-  readonly approvals: Approvals;
   readonly domains: Domains;
-  readonly team: Team;
   readonly signatures: Signatures;
   readonly snapshots: Feed<Snapshot>;
-  readonly tray: Feed<ReturnType<typeof trayModel>>;
+  /** The session, or something about a tunnel, has changed. */
+  readonly changed = new Signal();
   /** notices for the user outside the window */
   readonly notices = new Signal<Notice>();
   /** The app uses another language from now on. */
@@ -168,18 +160,18 @@ export class Core {
       examine: platform.examine,
       onError: (error) => platform.report('finding out why', error),
     });
-    this.approvals = new Approvals({ tunnelList, connection, copy: (text) => platform.copy(text) });
     this.domains = new Domains(connection, undos);
-    this.team = new Team(connection);
     this.signatures = new Signatures(secrets, () => clock.now());
     this.logs = {
       mayReveal: true,
       find: (key) => tunnelList.find(key).served,
       signer: (key, isEdited) => this.signatures.signer(tunnelList.find(key), isEdited),
     };
-    const make = (): Snapshot => this.#makeSnapshot();
-    this.snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make });
-    this.tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(make()) });
+    this.snapshots = new Feed({
+      clock,
+      intervalMs: SNAPSHOT_INTERVAL_MS,
+      make: () => this.#makeSnapshot(),
+    });
     this.#poller = new Poller({
       clock,
       work: () => this.#poll(),
@@ -319,7 +311,7 @@ export class Core {
       others.clear();
       projects.clear();
       this.#inBackground('saving tunnels', tunnelList.resume(connection, isSameAccount));
-      if (!isSameAccount) this.#inBackground('forgetting secrets', this.#forgetSecrets());
+      if (!isSameAccount) this.#inBackground('forgetting secrets', this.secrets.setAside());
       this.#poller.now();
     });
     tunnelList.changed.listen(() => {
@@ -329,10 +321,6 @@ export class Core {
     for (const { changed } of [this.undos, this.invitations]) changed.listen(showChange);
     for (const { changed } of [diagnostics, others, this.drops, projects])
       changed.listen(() => snapshots.changed());
-  }
-
-  async #forgetSecrets(): Promise<void> {
-    await this.secrets.setAside();
   }
 
   #makeSnapshot(): Snapshot {
@@ -362,7 +350,7 @@ export class Core {
 
   #showChange(): void {
     this.snapshots.changed();
-    this.tray.changed();
+    this.changed.emit();
   }
 
   async #poll(): Promise<void> {
@@ -402,7 +390,7 @@ export class Core {
     clock.setTimeout(() => this.#lookForNotices(), NOTICE_TICK_MS);
   }
 
-  #inBackground(what: string, work: Promise<void>): void {
+  #inBackground(what: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => this.platform.report(what, error));
   }
 }

@@ -99,7 +99,7 @@ async function start(): Promise<void> {
   windowWanted.listen(() => shell.showWindow());
   const setMenu = (): void =>
     Menu.setApplicationMenu(
-      Menu.buildFromTemplate(applicationMenu(process.platform, (channel) => shell.choose(channel))),
+      Menu.buildFromTemplate(applicationMenu(process.platform, (action) => shell.act(action))),
     );
   setMenu();
   core.localeChanged.listen(setMenu);

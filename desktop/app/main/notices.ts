@@ -8,6 +8,10 @@ import { t } from '../messages/translate.ts';
 const EXPIRY_NOTICE_MS = 5 * 60_000;
 /** How long a tunnel must be offline before a notification appears. */
 const LOST_NOTICE_MS = 30_000;
+/** How long a tunnel stays open if a notification or the tray extends it; the window offers other times. */
+export const EXTEND_TTL = '1h';
+/** The same for a visitor's access. */
+export const APPROVED_TTL = '1h';
 
 type Watched = Pick<
   TunnelView,

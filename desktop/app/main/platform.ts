@@ -92,7 +92,7 @@ export interface Autostart {
 type SummonKey = Pick<GlobalShortcutKey, 'use' | 'isRefused' | 'pressed'>;
 
 /** A file that the user has named. */
-export interface FileToWrite {
+interface FileToWrite {
   /** as the user is told */
   readonly path: string;
   /** Replaces its content. @throws if it cannot be written */

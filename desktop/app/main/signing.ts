@@ -171,7 +171,7 @@ function read(text: string): readonly Kept[] {
 /* Signatures of recorded webhooks. */
 
 /** A tunnel whose webhooks are checked. */
-export interface SignedTunnel extends SecretOwner {
+interface SignedTunnel extends SecretOwner {
   readonly log: Pick<RequestLog, 'detail'>;
 }
 

@@ -1,16 +1,16 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
 import { agentWords, hostsOf, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
 import { t } from '../messages/translate.ts';
+import type { Core } from './core.ts';
+import type { Asked } from './handlers/channels.ts';
+import { APPROVED_TTL, EXTEND_TTL } from './notices.ts';
+import { Feed } from './signals.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
 export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
 
-export type TrayAction =
-  | { readonly do: 'show' | 'new' | 'quit' | 'releases' }
-  | { readonly do: 'choose'; readonly channel: 'folder:choose' | 'project:choose' }
-  | { readonly do: 'copy' | 'copy-share' | 'open' | 'stop' | 'start'; readonly key: string }
-  | { readonly do: 'admit' | 'refuse'; readonly key: string; readonly id: string }
-  | { readonly do: 'extend'; readonly key: string; readonly ttl: string };
+/** What the window and the tray do alike is one row of the channels; only the tray shows the window. */
+export type TrayAction = { readonly do: 'show' | 'new' } | Asked;
 
 export type TrayEntry =
   | { readonly kind: 'separator' }
@@ -22,6 +22,22 @@ export interface TrayModel {
   readonly icon: TrayIcon;
   readonly tooltip: string;
   readonly entries: readonly TrayEntry[];
+}
+
+/**
+ * Minimum interval between two updates of the tray menu: a menu that is rebuilt while it is open closes on some
+ * Linux desktops.
+ */
+const TRAY_INTERVAL_MS = 1000;
+
+export function trayFeed({ platform, snapshots, changed, localeChanged }: Core): Feed<TrayModel> {
+  const feed = new Feed({
+    clock: platform.clock,
+    intervalMs: TRAY_INTERVAL_MS,
+    make: () => trayModel(snapshots.make()),
+  });
+  for (const signal of [changed, localeChanged]) signal.listen(() => feed.changed());
+  return feed;
 }
 
 /** With more, a menu is longer than a screen. */
@@ -86,7 +102,7 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
       : [{ kind: 'action', label: t('tray.signIn'), action: { do: 'show' } } as const]),
     { kind: 'action', label: t('tray.open'), action: { do: 'show' } },
     SEPARATOR,
-    { kind: 'action', label: t('tray.quit'), action: { do: 'quit' } },
+    { kind: 'action', label: t('tray.quit'), action: { channel: 'app:quit', payload: undefined } },
   ];
 }
 
@@ -94,8 +110,12 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
 function newEntries(): TrayEntry[] {
   return [
     { kind: 'action', label: t('tray.newTunnel'), action: { do: 'new' } },
-    { kind: 'action', label: t('project.openFolder'), action: { do: 'choose', channel: 'folder:choose' } },
-    { kind: 'action', label: t('project.open'), action: { do: 'choose', channel: 'project:choose' } },
+    {
+      kind: 'action',
+      label: t('project.openFolder'),
+      action: { channel: 'folder:choose', payload: undefined },
+    },
+    { kind: 'action', label: t('project.open'), action: { channel: 'project:choose', payload: undefined } },
   ];
 }
 
@@ -105,7 +125,11 @@ function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   if (newest === undefined) return [];
   const { key, slug } = newest;
   return [
-    { kind: 'action', label: t('tray.copyAddressOf', { slug }), action: { do: 'copy', key } },
+    {
+      kind: 'action',
+      label: t('tray.copyAddressOf', { slug }),
+      action: { channel: 'tunnel:copy-url', payload: { key } },
+    },
     SEPARATOR,
   ];
 }
@@ -118,7 +142,10 @@ function tunnelEntries(
     const why: TrayEntry = { kind: 'text', label: status.why };
     // Without a key, nothing can be started.
     if (!isSignedIn) return [why];
-    return [why, { kind: 'action', label: t('tray.startAgain'), action: { do: 'start', key } }];
+    return [
+      why,
+      { kind: 'action', label: t('tray.startAgain'), action: { channel: 'tunnel:start', payload: { key } } },
+    ];
   }
   return [
     ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),
@@ -132,18 +159,40 @@ function tunnelEntries(
         {
           kind: 'action',
           label: t(client === undefined ? 'tray.admit' : 'knocks.admit'),
-          action: { do: 'admit', key, id },
+          action: { channel: 'knock:admit', payload: { key, id, ttl: APPROVED_TTL } },
         },
-        { kind: 'action', label: t('tray.refuse'), action: { do: 'refuse', key, id } },
+        {
+          kind: 'action',
+          label: t('tray.refuse'),
+          action: { channel: 'knock:refuse', payload: { key, id } },
+        },
       ],
     })),
     ...(lock.kind === 'password' && lock.password !== undefined
-      ? [{ kind: 'action', label: t('tray.copyBoth'), action: { do: 'copy-share', key } } as const]
+      ? [
+          {
+            kind: 'action',
+            label: t('tray.copyBoth'),
+            action: { channel: 'tunnel:copy-share', payload: { key } },
+          } as const,
+        ]
       : []),
-    { kind: 'action', label: t('tray.copyAddress'), action: { do: 'copy', key } },
-    { kind: 'action', label: t('tray.openInBrowser'), action: { do: 'open', key } },
-    { kind: 'action', label: t('tray.extend'), action: { do: 'extend', key, ttl: '1h' } },
-    { kind: 'action', label: t('tray.stop'), action: { do: 'stop', key } },
+    {
+      kind: 'action',
+      label: t('tray.copyAddress'),
+      action: { channel: 'tunnel:copy-url', payload: { key } },
+    },
+    {
+      kind: 'action',
+      label: t('tray.openInBrowser'),
+      action: { channel: 'tunnel:open-url', payload: { key } },
+    },
+    {
+      kind: 'action',
+      label: t('tray.extend'),
+      action: { channel: 'tunnel:extend', payload: { key, ttl: EXTEND_TTL } },
+    },
+    { kind: 'action', label: t('tray.stop'), action: { channel: 'tunnel:stop', payload: { key } } },
   ];
 }
 

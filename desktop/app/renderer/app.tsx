@@ -4,6 +4,7 @@ import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
 import { chooseLocale, DEFAULT_LOCALE, setLocale, t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
+import { copyAddress } from './model/actions.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
@@ -17,12 +18,14 @@ import { ImportDialog } from './screens/transfer.tsx';
 import './style/main.css';
 import {
   callOf,
+  CopiedContext,
   type Shell,
   ShellContext,
   UndoContext,
   UnfoldedContext,
   WindowContext,
 } from './view/context.ts';
+import { useMoment } from './view/controls.tsx';
 import { Mark } from './view/icons.tsx';
 import { focusedId, useEscape, useReturnedFocus } from './view/keyboard.ts';
 import { Notice } from './view/kit.tsx';
@@ -35,6 +38,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [importing, setImporting] = useState<string>();
   const [unfolded, setUnfolded] = useState<ContextType<typeof UnfoldedContext>>({});
+  const [copied, setCopied] = useMoment<string>();
   const [showsKeys, setShowsKeys] = useState(false);
   const [told, setTold] = useState('');
   const say = useCallback((text: string) => {
@@ -73,6 +77,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       go,
       back: () => setTrail(backward),
       replace: (from, to, focus) => setTrail((before) => instead(before, from, to, focus)),
+      copied: setCopied,
       unfold: (key, part) => setUnfolded((before) => ({ ...before, [key]: part })),
       newTunnel(port) {
         show('port');
@@ -85,7 +90,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       importTo: setImporting,
       toggleKeys: () => setShowsKeys((shows) => !shows),
     };
-  }, [bridge, isOfCommand, say, showLog]);
+  }, [bridge, isOfCommand, say, setCopied, showLog]);
 
   useEffect(() => {
     const stops = [
@@ -97,10 +102,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`)),
       bridge.on('address:show', ({ key, copies }) => {
         shell.show(`copy-${key}`);
-        // What a click on it does says also that it is done.
-        const button = document.getElementById(`copy-${key}`);
-        if (copies && button !== null) button.click();
-        else if (copies) void shell.call('tunnel:copy-url', { key });
+        if (copies) void copyAddress(shell, key, t('address.copied'));
       }),
     ];
     return () => stops.forEach((stop) => stop());
@@ -144,7 +146,9 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
               }}
             >
               <UnfoldedContext.Provider value={unfolded}>
-                <Panes />
+                <CopiedContext.Provider value={copied}>
+                  <Panes />
+                </CopiedContext.Provider>
               </UnfoldedContext.Provider>
             </WindowContext.Provider>
           ) : (

@@ -56,7 +56,7 @@ export function decodeBody(message: RecordedMessage): DecodedBody {
 const BEGINNING_MIN_BYTES = 1024;
 
 /** The same, but a body that decodes to too much is decoded as far as about half of the limit, or more. */
-export function decodeBeginning(message: RecordedMessage): DecodedBody {
+function decodeBeginning(message: RecordedMessage): DecodedBody {
   const whole = decodeBody(message);
   if (whole.problem !== 'too-large') return whole;
   const { body } = message;

@@ -310,7 +310,7 @@ export interface Har {
   };
 }
 
-export interface HarEntry {
+interface HarEntry {
   /** ISO 8601 */
   readonly startedDateTime: string;
   /** ms */

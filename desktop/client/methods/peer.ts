@@ -36,7 +36,7 @@ export interface Hello {
   readonly version: string;
 }
 
-export type PeerMessage =
+type PeerMessage =
   | Hello
   | { readonly kind: 'call'; readonly id: number; readonly method: string; readonly payload?: unknown }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer<unknown> }

@@ -5,7 +5,7 @@ import { Peer, type PeerHandler } from './peer.ts';
 /** The close code for a message that none of ours sends (RFC 6455 section 7.4.1). */
 const POLICY_VIOLATION = 1008;
 
-export interface SocketLimits {
+interface SocketLimits {
   readonly maxBytes: number;
   readonly maxCalls: number;
   /** amount that may wait for a peer that does not read when there is more for it; then it is cut off */

@@ -69,7 +69,11 @@ async function startCore(
   const network = new Network({});
   const platform = {
     ...browserPlatform({
-      machine: { platform: process.platform, env: {}, home: dataDirectory },
+      machine: {
+        platform: process.platform,
+        env: { XDG_RUNTIME_DIR: dataDirectory, TMPDIR: dataDirectory },
+        home: dataDirectory,
+      },
       about: ABOUT,
       links: projectLinks('https://home.test', VERSION),
       networkTo: () => network,
@@ -101,6 +105,7 @@ async function startCore(
     // Not by stopping them: a status check in progress would close them at the relay.
     for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('signed-out', 'The test is over.');
     isOver = true;
+    core.close();
     for (const timer of timers) timer.cancel();
     // After a restart the app finds its stored state.
     return core.store.change({});

@@ -33,7 +33,10 @@ describe('the application menu', () => {
   for (const platform of ['darwin', 'win32', 'linux'] as const) {
     it(`has editing, zoom, folders and projects, but no developer tools, on ${platform}`, () => {
       const asked: string[] = [];
-      const menu = applicationMenu(platform, (channel) => void asked.push(channel));
+      const menu = applicationMenu(
+        platform,
+        (action) => void asked.push('channel' in action ? action.channel : action.do),
+      );
       const found = roles(menu);
       assert.ok(found.includes('editMenu') && found.includes('zoomIn'), String(found));
       for (const role of ['reload', 'forceReload', 'toggleDevTools', 'viewMenu', 'help'])
@@ -83,6 +86,7 @@ describe('the context menu', () => {
   });
 });
 
+const STOP: TrayAction = { channel: 'tunnel:stop', payload: { key: 'k' } };
 const MODEL: TrayModel = {
   icon: 'online',
   tooltip: 'Culvert: 1 tunnel online',
@@ -90,7 +94,7 @@ const MODEL: TrayModel = {
     {
       kind: 'menu',
       label: 'a & b',
-      entries: [{ kind: 'action', label: 'Stop', action: { do: 'stop', key: 'k' } }],
+      entries: [{ kind: 'action', label: 'Stop', action: STOP }],
     },
     { kind: 'separator' },
     { kind: 'text', label: 'why' },
@@ -137,7 +141,7 @@ describe('TrayIconView', () => {
     assert.deepEqual([first?.label, second?.type, third?.enabled], ['a && b', 'separator', false]);
     assert.ok(Array.isArray(first?.submenu));
     (first.submenu[0]?.click as (() => void) | undefined)?.();
-    assert.deepEqual(seen.acts, [{ do: 'stop', key: 'k' }]);
+    assert.deepEqual(seen.acts, [STOP]);
   });
 
   it('sets a new menu on Linux for each change only, and repaints the icon when the desktop becomes dark', () => {

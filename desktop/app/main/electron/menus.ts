@@ -12,9 +12,6 @@ import type {
 import { t } from '../../messages/translate.ts';
 import type { TrayAction, TrayEntry, TrayIcon, TrayModel } from '../tray.ts';
 
-/** The channel that gets the folder that the user chooses. */
-export type FolderChoice = Extract<TrayAction, { do: 'choose' }>['channel'];
-
 type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>;
 
 const SEPARATOR: MenuItemConstructorOptions = { type: 'separator' };
@@ -74,20 +71,24 @@ function macWindowMenu(): MenuItemConstructorOptions {
  * Without the reload and developer tools of Electron's own menu. Its shortcuts work on all systems, even if it is
  * hidden.
  *
- * @param choose asks the user for a folder, to share it or to open the project in it
+ * @param act asks what the same entries of the tray ask
  */
 export function applicationMenu(
   platform: NodeJS.Platform,
-  choose: (channel: FolderChoice) => void,
+  act: (action: TrayAction) => void,
 ): MenuItemConstructorOptions[] {
   const isMac = platform === 'darwin';
   const folders: MenuItemConstructorOptions[] = [
     {
       label: t('project.openFolder'),
       accelerator: 'CommandOrControl+Shift+O',
-      click: () => choose('folder:choose'),
+      click: () => act({ channel: 'folder:choose', payload: undefined }),
     },
-    { label: t('project.open'), accelerator: 'CommandOrControl+O', click: () => choose('project:choose') },
+    {
+      label: t('project.open'),
+      accelerator: 'CommandOrControl+O',
+      click: () => act({ channel: 'project:choose', payload: undefined }),
+    },
   ];
   return [
     ...(isMac ? [macAppMenu()] : []),

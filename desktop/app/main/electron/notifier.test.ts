@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NotificationConstructorOptions } from 'electron';
 import { fakeEmitter } from '../../../testing/fake-electron.ts';
+import type { Asked } from '../handlers/channels.ts';
 import { knockNotice, newVersionNotice } from '../notices.ts';
 import { Notifier, type ShownNotification } from './notifier.ts';
 
@@ -8,9 +9,7 @@ function notifierOn(platform: NodeJS.Platform) {
   const options: NotificationConstructorOptions[] = [];
   const seen = {
     shows: [] as (string | undefined)[],
-    extended: [] as string[],
-    answers: [] as string[],
-    releases: 0,
+    asked: [] as Asked[],
     closed: 0,
   };
   const notification = fakeEmitter({ show() {}, close: () => void (seen.closed += 1) });
@@ -22,12 +21,12 @@ function notifierOn(platform: NodeJS.Platform) {
     platform,
     isSupported: () => true,
     onShow: (key) => void seen.shows.push(key),
-    onExtend: (key) => void seen.extended.push(key),
-    onAnswer: (key, knock, admits) => void seen.answers.push(`${key} ${knock} ${admits}`),
-    onReleases: () => void (seen.releases += 1),
+    ask: (asked) => void seen.asked.push(asked),
   });
   return { notifier, notification, options, seen };
 }
+
+const EXTENDS: Asked = { channel: 'tunnel:extend', payload: { key: 'k', ttl: '1h' } };
 
 describe('Notifier', () => {
   const NOTICE = { kind: 'expires-soon', key: 'k', title: 't', text: 'After that.' } as const;
@@ -38,14 +37,18 @@ describe('Notifier', () => {
     assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
     notification.emit('action', { actionIndex: 0 });
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [undefined], extended: ['k'], answers: [], releases: 0, closed: 0 });
+    assert.deepEqual(seen, { shows: [undefined], asked: [EXTENDS], closed: 0 });
   });
 
   it('shows where a new version is if the app does not install it', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify(newVersionNotice('0.2.0'));
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1, closed: 0 });
+    assert.deepEqual(seen, {
+      shows: [],
+      asked: [{ channel: 'app:open-link', payload: { link: 'releases' } }],
+      closed: 0,
+    });
   });
 
   it('extends at a click if there are no buttons, and mentions that', () => {
@@ -53,7 +56,7 @@ describe('Notifier', () => {
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0, closed: 0 });
+    assert.deepEqual(seen, { shows: [], asked: [EXTENDS], closed: 0 });
   });
 
   it('shows the window at a click on any other notice', () => {
@@ -61,7 +64,7 @@ describe('Notifier', () => {
     notifier.notify({ ...NOTICE, kind: 'expired' });
     notification.emit('click');
     notification.emit('action', { actionIndex: 0 });
-    assert.deepEqual(seen, { shows: [undefined], extended: [], answers: [], releases: 0, closed: 0 });
+    assert.deepEqual(seen, { shows: [undefined], asked: [], closed: 0 });
   });
 
   const KNOCK = knockNotice('k', 'shop', {
@@ -86,7 +89,10 @@ describe('Notifier', () => {
     notification.emit('action', { actionIndex: 1 });
     notification.emit('action', { actionIndex: 7 });
     notification.emit('click');
-    assert.deepEqual(seen.answers, ['k n1 true', 'k n1 false']);
+    assert.deepEqual(seen.asked, [
+      { channel: 'knock:admit', payload: { key: 'k', id: 'n1', ttl: '1h' } },
+      { channel: 'knock:refuse', payload: { key: 'k', id: 'n1' } },
+    ]);
     assert.deepEqual(seen.shows, ['k']);
   });
 
@@ -111,6 +117,6 @@ describe('Notifier', () => {
     assert.match(options[0]?.body ?? '', /Click to respond\.$/);
     assert.equal(options[0]?.actions, undefined);
     notification.emit('click');
-    assert.deepEqual([seen.answers, seen.shows], [[], ['k']]);
+    assert.deepEqual([seen.asked, seen.shows], [[], ['k']]);
   });
 });

@@ -1,6 +1,7 @@
 import type { Notification as ElectronNotification, NotificationConstructorOptions } from 'electron';
 import { t } from '../../messages/translate.ts';
-import type { Notice } from '../notices.ts';
+import type { Asked } from '../handlers/channels.ts';
+import { APPROVED_TTL, EXTEND_TTL, type Notice } from '../notices.ts';
 
 /** What is used of a notification. */
 export type ShownNotification = Pick<ElectronNotification, 'on' | 'show' | 'close'>;
@@ -11,11 +12,7 @@ interface NotifierOptions {
   readonly isSupported: () => boolean;
   /** Shows the window, on the card of a tunnel if it is about one. */
   readonly onShow: (key: string | undefined) => void;
-  readonly onExtend: (key: string) => void;
-  /** A visitor is let into a tunnel, or not. */
-  readonly onAnswer: (key: string, knock: string, admits: boolean) => void;
-  /** Shows where new versions are. */
-  readonly onReleases: () => void;
+  readonly ask: (asked: Asked) => void;
 }
 
 /** Only macOS and Windows show buttons. */
@@ -36,6 +33,9 @@ const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
   'tray-hint': 'tray',
   'new-version': 'version',
 };
+
+/** Where new versions are. */
+const RELEASES: Asked = { channel: 'app:open-link', payload: { link: 'releases' } };
 
 /** What one does with a notification. */
 interface Reaction {
@@ -85,18 +85,23 @@ export class Notifier {
   }
 
   #reaction({ kind, key, knock, text }: Notice): Reaction {
-    const { onShow, onExtend, onAnswer, onReleases } = this.#options;
-    const click = kind === 'new-version' ? onReleases : () => onShow(knock === undefined ? undefined : key);
+    const { onShow, ask } = this.#options;
+    const click =
+      kind === 'new-version' ? () => ask(RELEASES) : () => onShow(knock === undefined ? undefined : key);
     if (key !== undefined && kind === 'expires-soon') {
-      const extend = { text: t('notice.extend'), press: () => onExtend(key) };
+      const extend = {
+        text: t('notice.extend'),
+        press: () => ask({ channel: 'tunnel:extend', payload: { key, ttl: EXTEND_TTL } }),
+      };
       return { buttons: [extend], click, instead: t('notice.clickToExtend', { text }) };
     }
     if (key !== undefined && knock !== undefined) {
-      const answer = (admits: boolean) => () => onAnswer(key, knock, admits);
+      const admit: Asked = { channel: 'knock:admit', payload: { key, id: knock, ttl: APPROVED_TTL } };
+      const refuse: Asked = { channel: 'knock:refuse', payload: { key, id: knock } };
       return {
         buttons: [
-          { text: t('notice.admit'), press: answer(true) },
-          { text: t('notice.refuse'), press: answer(false) },
+          { text: t('notice.admit'), press: () => ask(admit) },
+          { text: t('notice.refuse'), press: () => ask(refuse) },
         ],
         click,
         instead: t('notice.clickToAnswer', { text }),

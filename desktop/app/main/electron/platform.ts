@@ -6,22 +6,15 @@ import type * as Electron from 'electron';
 import type { App, Dialog, SafeStorage } from 'electron';
 import { systemClock } from '../../../client/clock.ts';
 import { DurableFile } from '../../../client/config/durable-file.ts';
-import { startInspector } from '../../../client/inspector/inspector-server.ts';
-import { findTunnels } from '../../../client/inspector/inspector.ts';
-import { runtimeFolder } from '../../../client/inspector/runtime-folder.ts';
-import { inventPassword } from '../../../client/invented-password.ts';
 import { Network } from '../../../client/network/network.ts';
 import { readNetworkSettings } from '../../../client/network/proxy-dial.ts';
-import { createTunnelClient } from '../../../client/tunnel-client.ts';
 import type { AskOwner } from '../../../client/owner-questions.ts';
-import { ApiClient } from '../../../client/relay/api-client.ts';
-import { lookAtInvitation, takeInvitation } from '../../../client/relay/invitation.ts';
 import type { About } from '../../ipc/ipc.ts';
 import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import type { ProjectLinks } from '../deep-link.ts';
-import { runDiagnostics } from '../diagnostics.ts';
 import { GlobalShortcutKey } from '../global-shortcut.ts';
+import { nodePlatform } from '../node-platform.ts';
 import type { Autostart, Platform } from '../platform.ts';
 import { createPortScan } from '../ports.ts';
 import { readToImport } from '../requests.ts';
@@ -48,6 +41,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     );
   };
   return {
+    ...nodePlatform(process, () => network, report),
     clock: systemClock,
     dataDirectory: app.getPath('userData'),
     encryption: systemEncryption(safeStorage, platform),
@@ -60,17 +54,9 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
         : loginItem(app),
     about,
     links,
-    connect: (relay, key) => new ApiClient(relay, key, network),
-    lookAtInvitation: (invitation) => lookAtInvitation(invitation, network),
-    takeInvitation: (invitation) => takeInvitation(invitation, network),
-    examine: runDiagnostics(network),
-    connectTunnel: (tunnel) => createTunnelClient({ ...tunnel, network }),
-    startInspector: () => startInspector(env, (error) => report('starting the inspector', error)),
-    servedHere: () => findTunnels(runtimeFolder(env, platform)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
     preferredLanguages: () => app.getPreferredSystemLanguages(),
-    inventPassword: () => inventPassword(),
     copy: (text) => clipboard.writeText(text),
     async chooseFileToWrite(name) {
       const { canceled, filePath } = await dialog.showSaveDialog({
@@ -103,7 +89,6 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     setTheme(theme) {
       nativeTheme.themeSource = theme;
     },
-    report,
   };
 }
 

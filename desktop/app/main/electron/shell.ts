@@ -7,16 +7,13 @@ import type { Core } from '../core.ts';
 import { findDeepLink, readDeepLink } from '../deep-link.ts';
 import { toCallError } from '../failure.ts';
 import { GlobalShortcut } from '../global-shortcut.ts';
-import { CHANNELS } from '../handlers/channels.ts';
+import { runAsked } from '../handlers/channels.ts';
 import { type Notice, trayHint } from '../notices.ts';
 import type { Platform } from '../platform.ts';
-import type { TrayAction } from '../tray.ts';
+import { type TrayAction, trayFeed } from '../tray.ts';
 import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
-import { barColour, type FolderChoice, TrayIconView, trayImages } from './menus.ts';
+import { barColour, TrayIconView, trayImages } from './menus.ts';
 import { Notifier } from './notifier.ts';
-
-/** How long a visitor has access who is approved outside the window. */
-const APPROVED_TTL = '1h';
 
 interface ShellOptions {
   readonly electron: Pick<
@@ -49,9 +46,7 @@ export class Shell {
       platform: system,
       isSupported: () => Notification.isSupported(),
       onShow: (key) => this.#showTunnel(key),
-      onExtend: (key) => this.#act({ do: 'extend', key, ttl: '1h' }),
-      onAnswer: (key, id, admits) => this.#act({ do: admits ? 'admit' : 'refuse', key, id }),
-      onReleases: () => this.#act({ do: 'releases' }),
+      ask: (asked) => this.act(asked),
     });
     const areas = electron.screen.getAllDisplays().map(({ workArea }) => workArea);
     const kept = keptPlace(core.store.data.window, areas);
@@ -83,15 +78,16 @@ export class Shell {
       platform: system,
       image,
       buildMenu: (template) => Menu.buildFromTemplate(template),
-      act: (action) => this.#act(action),
+      act: (action) => this.act(action),
       onClick: () => this.#window.toggle(),
       onDrop: (paths) => {
         core.drop(paths);
         this.showWindow();
       },
     });
-    view.show(core.tray.make());
-    core.tray.listen((model) => view.show(model));
+    const tray = trayFeed(core);
+    view.show(tray.make());
+    tray.listen((model) => view.show(model));
     nativeTheme.on('updated', () => view.repaint());
     platform.setTheme(core.store.data.settings.theme);
   }
@@ -131,9 +127,17 @@ export class Shell {
     this.showWindow();
   }
 
-  /** Asks for a folder, and shows what can be done with it. */
-  choose(channel: FolderChoice): void {
-    this.#act({ do: 'choose', channel });
+  /** Does what the tray, a menu or a notification says. */
+  act(action: TrayAction): void {
+    const { core, platform } = this.#options;
+    if ('do' in action) return action.do === 'new' ? this.#openForm({}) : this.showWindow();
+    // The window shows what can be done with the folder.
+    if (action.channel === 'folder:choose' || action.channel === 'project:choose') this.showWindow();
+    runAsked(action, core).catch((error: unknown) => {
+      const known = toCallError(error);
+      platform.tell(known ?? { code: 'internal', text: t('problem.wrong') });
+      if (known === undefined) platform.report(`tray: ${action.channel}`, error);
+    });
   }
 
   #showAddress(address: Pushes['address:show']): void {
@@ -149,49 +153,6 @@ export class Shell {
   #openForm(form: Partial<TunnelForm>): void {
     this.showWindow();
     this.#inBackground('opening the form', this.#window.push('form:open', form));
-  }
-
-  #act(action: TrayAction): void {
-    const { platform } = this.#options;
-    this.#do(action).catch((error: unknown) => {
-      const known = toCallError(error);
-      platform.tell(known ?? { code: 'internal', text: t('problem.wrong') });
-      if (known === undefined) platform.report(`tray: ${action.do}`, error);
-    });
-  }
-
-  /** Runs the same channels as the window, so that both behave alike. */
-  async #do(action: TrayAction): Promise<void> {
-    const { core } = this.#options;
-    switch (action.do) {
-      case 'show':
-        return this.showWindow();
-      case 'new':
-        return this.#openForm({});
-      case 'releases':
-        return CHANNELS['app:open-link'].run({ link: 'releases' }, core);
-      case 'quit':
-        return CHANNELS['app:quit'].run(undefined, core);
-      case 'choose':
-        this.showWindow();
-        return CHANNELS[action.channel].run(undefined, core);
-      case 'copy':
-        return CHANNELS['tunnel:copy-url'].run(action, core);
-      case 'copy-share':
-        return CHANNELS['tunnel:copy-share'].run(action, core);
-      case 'open':
-        return CHANNELS['tunnel:open-url'].run(action, core);
-      case 'extend':
-        return CHANNELS['tunnel:extend'].run(action, core);
-      case 'admit':
-        return CHANNELS['knock:admit'].run({ ...action, ttl: APPROVED_TTL }, core);
-      case 'refuse':
-        return CHANNELS['knock:refuse'].run(action, core);
-      case 'stop':
-        return CHANNELS['tunnel:stop'].run(action, core);
-      case 'start':
-        return CHANNELS['tunnel:start'].run(action, core);
-    }
   }
 
   /** Only a visible window gets every change; one that becomes visible gets the current state. */

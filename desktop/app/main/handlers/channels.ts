@@ -15,12 +15,23 @@ import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { describeError } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
+import { inviteToTeam, revokeFromTeam, showTeam } from '../account.ts';
+import { signedIn } from '../connection.ts';
 import { type Core, followLanguage } from '../core.ts';
 import { CallFailure } from '../failure.ts';
 import { LOG_ROWS, tunnelOf } from './log-rows.ts';
 import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-store.ts';
 import { accessOf } from '../tunnels/access.ts';
+import {
+  answerVisitor,
+  createLink,
+  listAgents,
+  listApproved,
+  listLinks,
+  revokeAgent,
+  revokeLink,
+} from '../tunnels/approvals.ts';
 import { accessSchema, createFormSchema, settingsOf, tokenName } from '../tunnels/create-form-schema.ts';
 import { shareText } from '../tunnels/other-tunnels.ts';
 import type { TunnelItem } from '../tunnels/tunnel-item.ts';
@@ -201,25 +212,24 @@ const ROWS = {
         .max(LINK_NOTE_MAX_LENGTH, () => t('problem.longNote', { max: LINK_NOTE_MAX_LENGTH })),
       ttl: lifetime,
     }),
-    ({ key, note, ttl }, { approvals }) => approvals.createLink(key, { note, ttl }),
+    ({ key, note, ttl }, core) => createLink(core, key, { note, ttl }),
   ),
-  'link:list': method(tunnelRef, ({ key }, { approvals }) => approvals.listLinks(key)),
-  'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
-    approvals.revokeLink(key, id),
+  'link:list': method(tunnelRef, ({ key }, core) => listLinks(core, key)),
+  'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
+    revokeLink(core, key, id),
   ),
-  'agent:list': method(tunnelRef, ({ key }, { approvals }) => approvals.listAgents(key)),
-  'agent:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
-    approvals.revokeAgent(key, id),
+  'agent:list': method(tunnelRef, ({ key }, core) => listAgents(core, key)),
+  'agent:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
+    revokeAgent(core, key, id),
   ),
   /** visitors who were approved and still have access */
-  'knock:admitted': method(tunnelRef, ({ key }, { approvals }) => approvals.listApproved(key)),
-  'knock:admit': method(
-    exact({ key: tunnelKey, id: relayId, ttl: lifetime }),
-    ({ key, id, ttl }, { approvals }) => approvals.approve(key, id, ttl),
+  'knock:admitted': method(tunnelRef, ({ key }, core) => listApproved(core, key)),
+  'knock:admit': method(exact({ key: tunnelKey, id: relayId, ttl: lifetime }), ({ key, id, ttl }, core) =>
+    answerVisitor(core, key, id, ttl),
   ),
   /** denies a visitor, or revokes the access of one who was approved */
-  'knock:refuse': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, { approvals }) =>
-    approvals.refuse(key, id),
+  'knock:refuse': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
+    answerVisitor(core, key, id, undefined),
   ),
 
   /** domains of the account */
@@ -245,7 +255,7 @@ const ROWS = {
   'domain:check': method(exact({ id: relayId }), ({ id }, { domains }) => domains.check(id)),
 
   /** the people of the account; nothing if the key is not an owner's */
-  'team:show': method(nothing, (_, { team }) => team.show()),
+  'team:show': method(nothing, (_, { signIn }) => showTeam(signedIn(signIn.connection))),
   /** creates an invitation; only this returns its address */
   'team:invite': method(
     exact({
@@ -260,10 +270,12 @@ const ROWS = {
         ),
       ttl: lifetime,
     }),
-    (person, { team }) => team.invite(person),
+    (person, { signIn }) => inviteToTeam(signedIn(signIn.connection), person),
   ),
   /** revokes a key or an invitation */
-  'team:revoke': method(exact({ id: relayId }), ({ id }, { team }) => team.revoke(id)),
+  'team:revoke': method(exact({ id: relayId }), ({ id }, { signIn }) =>
+    revokeFromTeam(signedIn(signIn.connection), id),
+  ),
 
   ...LOG_ROWS,
 
@@ -286,9 +298,7 @@ const ROWS = {
   'settings:change': method(settingsSchema, async (change, core) => {
     await changeSettings(change, core);
     core.snapshots.changed();
-    if (change.language === undefined) return;
-    core.tray.changed();
-    core.localeChanged.emit();
+    if (change.language !== undefined) core.localeChanged.emit();
   }),
   /** copies what the window shows */
   'text:copy': method(
@@ -316,6 +326,15 @@ export type Channels = MethodsOf<typeof ROWS>;
 export const CHANNELS: {
   readonly [C in keyof Channels]: Method<Channels[C]['payload'], Channels[C]['result'], Core>;
 } = ROWS;
+
+/** What a menu, the tray or a notification asks, as a button of the window would. */
+export type Asked = {
+  readonly [C in keyof Channels]: { readonly channel: C; readonly payload: Channels[C]['payload'] };
+}[keyof Channels];
+
+export async function runAsked({ channel, payload }: Asked, core: Core): Promise<void> {
+  await CHANNELS[channel].run(payload as never, core);
+}
 
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly (keyof Channels)[];
 

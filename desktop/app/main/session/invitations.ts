@@ -22,7 +22,7 @@ import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
  */
 export const INVITATION_LOOKS_MAX = 4;
 
-export interface InvitationsOptions extends LeaveOptions {
+interface InvitationsOptions extends LeaveOptions {
   readonly platform: Pick<Platform, 'connect' | 'lookAtInvitation' | 'takeInvitation'>;
   /** how a key can be stored on this machine, best first */
   readonly keeps: () => Promise<readonly KeyKept[]>;

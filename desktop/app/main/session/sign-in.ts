@@ -19,7 +19,7 @@ interface SignInOptions {
 }
 
 /** The user has signed in, or was signed in at the start. */
-export interface SignedIn {
+interface SignedIn {
   readonly connection: Connection;
   /** whether the remembered tunnels are this account's */
   readonly isSameAccount: boolean;

@@ -1,101 +1,94 @@
-/** Links and approvals that give single visitors access to a tunnel (protocol.md section 11). */
+/**
+ * Links and approvals that give single visitors access to a tunnel (protocol.md section 11). All functions throw
+ * {@link CallFailure}, and what the client throws.
+ */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { AgentView, ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
-import { type Connection, signedIn } from '../connection.ts';
+import { signedIn } from '../connection.ts';
+import type { Core } from '../core.ts';
 import { CallFailure } from '../failure.ts';
-import type { TunnelList } from './tunnel-list.ts';
 
-export interface ApprovalsOptions {
-  readonly tunnelList: Pick<TunnelList, 'find'>;
-  /** who is signed in */
-  readonly connection: () => Connection | undefined;
-  readonly copy: (text: string) => Promise<void>;
+type Owner = Pick<Core, 'tunnelList' | 'signIn' | 'platform'>;
+
+/** Makes a link and copies it: the relay shows it only now. */
+export async function createLink(
+  owner: Owner,
+  key: string,
+  request: { readonly note: string; readonly ttl: string },
+): Promise<LinkView> {
+  const { api, id } = atRelay(owner, key);
+  const link = await api.createLink(id, request);
+  await owner.platform.copy(link.url);
+  return view(link);
 }
 
-/** All methods throw {@link CallFailure}, and what the engine throws. */
-export class Approvals {
-  readonly #options: ApprovalsOptions;
+/** newest first */
+export async function listLinks(owner: Owner, key: string): Promise<readonly LinkView[]> {
+  const { api, id } = atRelay(owner, key);
+  return (await api.listLinks(id)).map(view);
+}
 
-  constructor(options: ApprovalsOptions) {
-    this.#options = options;
-  }
+export async function revokeLink(owner: Owner, key: string, linkId: string): Promise<void> {
+  const { api, id } = atRelay(owner, key);
+  await unlessGone(api.deleteLink(id, linkId));
+}
 
-  /** Makes a link and copies it: the relay shows it only now. */
-  async createLink(key: string, request: { note: string; ttl: string }): Promise<LinkView> {
-    const { api, id } = this.#tunnel(key);
-    const link = await api.createLink(id, request);
-    await this.#options.copy(link.url);
-    return view(link);
-  }
+/** Agents that were let in by OAuth, oldest first. */
+export async function listAgents(owner: Owner, key: string): Promise<readonly AgentView[]> {
+  const { api, id } = atRelay(owner, key);
+  return (await api.listAgents(id)).map(({ id: agentId, name, host, user, ...agent }) => ({
+    id: agentId,
+    name,
+    host,
+    user,
+    returnsTo: agent.returns_to,
+    since: Date.parse(agent.created_at),
+    usedAt: agent.last_used_at === null ? undefined : Date.parse(agent.last_used_at),
+  }));
+}
 
-  /** newest first */
-  async listLinks(key: string): Promise<readonly LinkView[]> {
-    const { api, id } = this.#tunnel(key);
-    return (await api.listLinks(id)).map(view);
-  }
+export async function revokeAgent(owner: Owner, key: string, agentId: string): Promise<void> {
+  const { api, id } = atRelay(owner, key);
+  await unlessGone(api.revokeAgent(id, agentId));
+}
 
-  async revokeLink(key: string, linkId: string): Promise<void> {
-    const { api, id } = this.#tunnel(key);
-    await unlessGone(api.deleteLink(id, linkId));
-  }
+/** Visitors whose approval is still valid. What an agent was approved for, {@link listAgents} shows. */
+export async function listApproved(owner: Owner, key: string): Promise<readonly ApprovedView[]> {
+  const { api, id } = atRelay(owner, key);
+  const admitted = (await api.listKnocks(id)).filter(
+    ({ status, client }) => status === 'admitted' && client === undefined,
+  );
+  return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
+    id: knockId,
+    address,
+    agent,
+    endsAt: Date.parse(ends_at),
+  }));
+}
 
-  /** Agents that were let in by OAuth, oldest first. */
-  async listAgents(key: string): Promise<readonly AgentView[]> {
-    const { api, id } = this.#tunnel(key);
-    return (await api.listAgents(id)).map(({ id: agentId, name, host, user, ...agent }) => ({
-      id: agentId,
-      name,
-      host,
-      user,
-      returnsTo: agent.returns_to,
-      since: Date.parse(agent.created_at),
-      usedAt: agent.last_used_at === null ? undefined : Date.parse(agent.last_used_at),
-    }));
-  }
+/**
+ * Answers an approval request, or revokes an approval.
+ *
+ * @param ttl lifetime of the approval, a duration string; `undefined` denies or revokes
+ */
+export async function answerVisitor(
+  owner: Owner,
+  key: string,
+  knockId: string,
+  ttl: string | undefined,
+): Promise<void> {
+  const { api, id, served } = atRelay(owner, key);
+  const waits = await unlessGone(api.answerKnock(id, knockId, ttl !== undefined, ttl));
+  served.answered(knockId);
+  if (waits || ttl === undefined) return;
+  throw new CallFailure({ code: 'visitor-gone', text: t('problem.visitorGone') });
+}
 
-  async revokeAgent(key: string, agentId: string): Promise<void> {
-    const { api, id } = this.#tunnel(key);
-    await unlessGone(api.revokeAgent(id, agentId));
-  }
-
-  /** Visitors whose approval is still valid. What an agent was approved for, {@link listAgents} shows. */
-  async listApproved(key: string): Promise<readonly ApprovedView[]> {
-    const { api, id } = this.#tunnel(key);
-    const admitted = (await api.listKnocks(id)).filter(
-      ({ status, client }) => status === 'admitted' && client === undefined,
-    );
-    return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
-      id: knockId,
-      address,
-      agent,
-      endsAt: Date.parse(ends_at),
-    }));
-  }
-
-  /** @param ttl lifetime of the approval, a duration string */
-  async approve(key: string, knockId: string, ttl: string): Promise<void> {
-    await this.#answer(key, knockId, ttl);
-  }
-
-  /** Lets a visitor not in, or sends one out who is. */
-  async refuse(key: string, knockId: string): Promise<void> {
-    await this.#answer(key, knockId, undefined);
-  }
-
-  async #answer(key: string, knockId: string, ttl: string | undefined): Promise<void> {
-    const { api, id, tunnel } = this.#tunnel(key);
-    const waits = await unlessGone(api.answerKnock(id, knockId, ttl !== undefined, ttl));
-    tunnel.served.answered(knockId);
-    if (waits || ttl === undefined) return;
-    throw new CallFailure({ code: 'visitor-gone', text: t('problem.visitorGone') });
-  }
-
-  #tunnel(key: string) {
-    const tunnel = this.#options.tunnelList.find(key);
-    return { tunnel, id: tunnel.tunnel.id, api: signedIn(this.#options.connection()).api };
-  }
+function atRelay({ tunnelList, signIn }: Owner, key: string) {
+  const { served } = tunnelList.find(key);
+  return { served, id: served.tunnel.id, api: signedIn(signIn.connection).api };
 }
 
 function view({ id, note, expires_at }: Pick<Link, 'id' | 'note' | 'expires_at'>): LinkView {

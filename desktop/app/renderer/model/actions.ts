@@ -30,6 +30,8 @@ export interface Acts {
   readonly go: (route: Route) => void;
   /** opens the list, and focuses the element with that id */
   readonly show: (focus: string) => void;
+  /** The address of a tunnel was copied: its button shows that for a moment. */
+  readonly copied: (key: string) => void;
   /** unfolds a part of a card, or folds it */
   readonly unfold: (key: string, part: CardPart | undefined) => void;
   /** opens the form of a new tunnel, for a port or unchanged */
@@ -210,11 +212,23 @@ function logAction(tunnel: Named): WindowAction {
 
 function copyAction(tunnel: Named): WindowAction {
   const { key, url } = tunnel;
-  const copy = async ({ call }: Acts): Promise<Done> => {
-    const answer = await call('tunnel:copy-url', { key });
+  const copy = async (acts: Acts): Promise<Done> => {
+    const answer = await copyAddress(acts, key);
     return answer.ok ? { ok: true, said: t('palette.copied', { url }) } : answer;
   };
   return of(tunnel, 'copy', 'palette.copyAddress', copy, 'copy');
+}
+
+/** Copies the address of a tunnel. @param said announced if it succeeds */
+export async function copyAddress(
+  { call, say, copied }: Pick<Acts, 'call' | 'say' | 'copied'>,
+  key: string,
+  said?: string,
+): Promise<Outcome<'tunnel:copy-url'>> {
+  const answer = await call('tunnel:copy-url', { key });
+  if (answer.ok) copied(key);
+  if (answer.ok && said !== undefined) say(said);
+  return answer;
 }
 
 function liveActions(tunnel: Named): readonly WindowAction[] {

@@ -84,6 +84,9 @@ export function useShell(): Shell {
 /** The unfolded part of each card, by key of its tunnel. */
 export const UnfoldedContext = createContext<Readonly<Record<string, CardPart | undefined>>>({});
 
+/** Key of the tunnel whose address was copied a moment ago. */
+export const CopiedContext = createContext<string | undefined>(undefined);
+
 /** Asks main; what goes wrong on the way is an error like any other. */
 export function callOf(bridge: Bridge): Call {
   return async (channel, payload) => {

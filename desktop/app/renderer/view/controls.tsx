@@ -51,21 +51,26 @@ export function CopyButton({
   );
 }
 
-/** A button that says for a moment that it has copied. Its names for screen readers contain its words (WCAG 2.5.3). */
-export function Copier({
+type CopierProps = Pick<ButtonProps, 'id' | 'look'> & {
+  readonly names: readonly [before: string, after: string];
+  readonly words: readonly [before: string, after: string];
+};
+
+/** A button that says for a moment that it has copied. @param copy returns whether it succeeded */
+export function Copier({ copy, ...rest }: CopierProps & { copy: () => Promise<boolean> }): JSX.Element {
+  const [isCopied, act] = useCopied(copy);
+  return <CopiedButton isCopied={isCopied} act={act} {...rest} />;
+}
+
+/** Its names for screen readers contain its words (WCAG 2.5.3). */
+export function CopiedButton({
   names: [name, nameAfter],
   words: [words, wordsAfter],
-  copy,
+  isCopied,
   ...rest
-}: Pick<ButtonProps, 'id' | 'look'> & {
-  names: readonly [before: string, after: string];
-  words: readonly [before: string, after: string];
-  /** @returns whether it succeeded */
-  copy: () => Promise<boolean>;
-}): JSX.Element {
-  const [isCopied, act] = useCopied(copy);
+}: CopierProps & { isCopied: boolean; act: () => Promise<unknown> }): JSX.Element {
   return (
-    <Button aria-label={isCopied ? nameAfter : name} act={act} {...rest}>
+    <Button aria-label={isCopied ? nameAfter : name} {...rest}>
       {isCopied ? wordsAfter : words}
     </Button>
   );
@@ -73,13 +78,19 @@ export function Copier({
 
 /** Whether something was copied a moment ago, and a function that copies it. @param copy returns whether it succeeded */
 export function useCopied(copy: () => Promise<boolean>): readonly [boolean, () => Promise<void>] {
-  const [isCopied, setCopied] = useState(false);
+  const [isCopied, setCopied] = useMoment<boolean>();
+  return [isCopied === true, async () => setCopied((await copy()) || undefined)];
+}
+
+/** A value that lasts a moment, and a function that sets it. */
+export function useMoment<T>(): readonly [T | undefined, (value: T | undefined) => void] {
+  const [value, setValue] = useState<T>();
   useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = window.setTimeout(() => setCopied(false), COPIED_MS);
+    if (value === undefined) return undefined;
+    const timer = window.setTimeout(() => setValue(undefined), COPIED_MS);
     return () => window.clearTimeout(timer);
-  }, [isCopied]);
-  return [isCopied, async () => setCopied(await copy())];
+  }, [value]);
+  return [value, setValue];
 }
 
 /** Characters of a search that are remembered. */

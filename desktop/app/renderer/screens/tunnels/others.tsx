@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
+import { useContext } from 'preact/hooks';
 import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
+import { copyAddress } from '../../model/actions.ts';
 import { addressParts } from '../../model/address.ts';
 import { otherState } from '../../model/tunnel-state.ts';
-import { type Action, useAction, useShell } from '../../view/context.ts';
-import { Copier, rich } from '../../view/controls.tsx';
+import { type Action, CopiedContext, useAction, useShell } from '../../view/context.ts';
+import { CopiedButton, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { Failure, List } from '../../view/kit.tsx';
 import { CardLink, Extend, Fuse, TimeLeft, useUnfolded } from './time-row.tsx';
@@ -97,6 +99,8 @@ export function Address({
   canCopy: boolean;
   run: Action['run'];
 }): JSX.Element {
+  const { say, copied } = useShell();
+  const isCopied = useContext(CopiedContext) === tunnel.key;
   const { before, slug, after } = addressParts(tunnel.url, tunnel.slug);
 
   const open = (event: MouseEvent): void => {
@@ -126,12 +130,13 @@ export function Address({
         )}
       </h2>
       {canCopy && (
-        <Copier
+        <CopiedButton
           id={`copy-${tunnel.key}`}
+          isCopied={isCopied}
           look="button copy"
           names={[t('address.copyOf', { slug: tunnel.slug }), t('address.isCopiedOf', { slug: tunnel.slug })]}
           words={[t('common.copy'), t('common.copied')]}
-          copy={async () => (await run('tunnel:copy-url', { key: tunnel.key }, t('address.copied'))).ok}
+          act={() => copyAddress({ call: run, say, copied }, tunnel.key, t('address.copied'))}
         />
       )}
     </>
