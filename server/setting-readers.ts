@@ -1,4 +1,7 @@
 /** Readers for the texts of settings. Each describes the values it accepts. */
+import { SIGN_IN_RULE } from '../shared/access.ts';
+import type { AccountRule } from './accounts/logins.ts';
+import { isAccountName } from './administration/given.ts';
 import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { parseDuration, typedDuration } from '../shared/duration.ts';
@@ -246,6 +249,20 @@ export const scopes: SettingReader<string> = {
 export const claim: SettingReader<string> = {
   takes: 'the name of a claim, of at most 256 visible ASCII characters',
   read: (given) => (/^[!-~]{1,256}$/.test(given) ? given : undefined),
+};
+
+/** Who gets keys of which account. */
+export const accountRules: SettingReader<readonly AccountRule[]> = {
+  takes: `rules such as *@example.com or group:ops, each with the name of an account, such as *@example.com=acme, separated by commas`,
+  read(given) {
+    const list = items(given).map((item) => {
+      const at = item.lastIndexOf('=');
+      return { rule: item.slice(0, Math.max(0, at)).trim(), account: item.slice(at + 1).trim() };
+    });
+    return list.every(({ rule, account }) => SIGN_IN_RULE.accepts(rule) && isAccountName(account))
+      ? list
+      : undefined;
+  },
 };
 
 /** A duration in whole seconds. */

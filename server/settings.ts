@@ -413,6 +413,13 @@ export const SETTINGS = {
       'groups',
       "Claim of the ID token that lists the person's groups.",
     ),
+    accounts: optional(
+      'Sign-in',
+      'oidc-accounts',
+      readers.accountRules,
+      'none',
+      'Who gets an API key by signing in with culvert login, and of which account. The first rule that fits decides.',
+    ),
     /** seconds */
     ttl: setting(
       'Sign-in',

@@ -53,7 +53,7 @@ export interface Place {
 /** What the flow has to know about a tunnel. */
 export interface SignInTunnel {
   /** `undefined` for a tunnel that is open to everyone */
-  readonly access: AccessPolicy | undefined;
+  readonly access: Pick<AccessPolicy, 'signIn'> | undefined;
   /** Whether one of its addresses begins like this. */
   readonly isAt: (place: Place) => boolean;
 }

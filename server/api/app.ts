@@ -14,6 +14,7 @@ import { addDownloads } from './download-routes.ts';
 import type { ApiState } from './guards.ts';
 import { nameRoutes } from './name-routes.ts';
 import { openApiDocument } from './openapi.ts';
+import { addLogin, loginRoutes } from './login-routes.ts';
 import { relayRoutes } from './relay-routes.ts';
 import { type ApiDeps, type Route, routerOf } from './route.ts';
 import { addSignIn } from './sign-in-routes.ts';
@@ -31,6 +32,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   addPages(router, deps);
   addSignIn(router, deps.signIn, deps.contact);
   addOAuth(router, deps.oauth);
+  addLogin(router, deps);
   if (deps.downloads !== undefined) addDownloads(router, deps.downloads, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));
@@ -53,6 +55,7 @@ export function apiRoutes(deps: ApiDeps): Route[] {
     ...nameRoutes(deps),
     ...teamRoutes(deps),
     ...inviteRoutes(deps),
+    ...loginRoutes(deps),
     ...adminRoutes(deps),
     ...relayRoutes(deps, () => (document ??= openApiDocument(routes, deps.addresses.publicUrl))),
   ];

@@ -6,6 +6,7 @@ import type { TtlLimits } from '../../shared/tunnel.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import type { SignIn } from '../access/sign-in.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Logins } from '../accounts/logins.ts';
 import type { Invitations } from '../accounts/team.ts';
 import type { OwnNames } from '../administration/given.ts';
 import type { Hub } from '../clients/hub.ts';
@@ -115,6 +116,7 @@ export interface ApiDeps {
   readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly signIn: SignIn;
   readonly oauth: OAuthDeps;
+  readonly logins: Logins;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;

@@ -2,7 +2,7 @@
 import type { Router } from '@koa/router';
 import { typedDuration } from '../../shared/duration.ts';
 import { ApiError, API_ERRORS, type Clause, withValues } from '../../shared/errors.ts';
-import { objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
+import { type JsonObject, objectSchema, onlyValue, UUID } from '../../shared/fields.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import {
   invitationUrl,
@@ -228,23 +228,25 @@ export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
 }
 
 /** Client address of the request; the edge sets the field. */
-function addressOf(ctx: ApiContext): string | undefined {
+export function addressOf(ctx: ApiContext): string | undefined {
   return ctx.req.headers['x-forwarded-for']?.toString();
 }
 
+export const MACHINE_SCHEMA: JsonObject = {
+  type: ['string', 'null'],
+  maxLength: MACHINE_MAX_LENGTH,
+  description: "the machine's name, which becomes the key's label; control characters are not allowed",
+};
+
 const TAKE_SCHEMA = objectSchema(
   {
-    'machine?': {
-      type: ['string', 'null'],
-      maxLength: MACHINE_MAX_LENGTH,
-      description: "the machine's name, which becomes the key's label; control characters are not allowed",
-    },
+    'machine?': MACHINE_SCHEMA,
   },
   'TakeInvitation',
 );
 
 /** @throws ApiError 400 */
-function readMachine(body: unknown): string {
+export function readMachine(body: unknown): string {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new ApiError(API_ERRORS.invalidBody);
   const machine = 'machine' in body ? body.machine : undefined;

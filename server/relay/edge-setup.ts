@@ -20,6 +20,7 @@ import {
   STATE_RATE,
 } from '../access/sign-in.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import { LOGIN_PLACE, LOGIN_SECONDS, Logins } from '../accounts/logins.ts';
 import { Invitations } from '../accounts/team.ts';
 import {
   ACCOUNT_WRITES_MAX,
@@ -131,6 +132,13 @@ export async function setUpEdge(
   const agents = new TunnelAgents({ tunnels: service, registry, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
+  const logins = new Logins({
+    accounts: config.oidc?.accounts ?? [],
+    seals: () => doorway.seals,
+    store,
+    clock,
+    once: once(peering, { perMinute: 60 / LOGIN_SECONDS, burst: 1 }),
+  });
   const doorway = await setUpAccess({
     store,
     hashes,
@@ -149,6 +157,7 @@ export async function setUpEdge(
         seals,
         publicUrl: () => publicUrl,
         async findTunnel(id) {
+          if (id === LOGIN_PLACE) return logins.place;
           await service.coordination.followTunnel(id);
           const tunnel = registry.byId(id);
           return (
@@ -168,7 +177,7 @@ export async function setUpEdge(
         }),
         log,
       }),
-    signInSeconds: Math.max(config.oidc?.ttl ?? 0, SIGN_IN_SECONDS),
+    signInSeconds: Math.max(config.oidc?.ttl ?? 0, SIGN_IN_SECONDS, LOGIN_SECONDS),
   });
   const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
   const { server, tls, certificate, useOwn } = await listen(
@@ -220,6 +229,7 @@ export async function setUpEdge(
     addresses,
     signIn: doorway.signIn,
     oauth: doorway.endpoints((host) => tunnelAtHost(host, context)),
+    logins,
     clock,
     invitations: new Invitations({ store, clock, log }),
     contact: config.abuseContact,
@@ -371,6 +381,7 @@ interface AccessSetup {
   readonly signIn: SignIn;
   /** The OAuth endpoints. @param tunnelAt finds the live tunnel at a host */
   readonly endpoints: (tunnelAt: OAuthDeps['tunnelAt']) => OAuthDeps;
+  readonly seals: Seals;
   /** of passes, and of signed links */
   readonly keys: readonly KeyRing[];
   /** of signed links */
@@ -416,7 +427,8 @@ async function setUpAccess({
     changed: () => personPasses.forget(),
   });
   const personPasses = new Passes('person', () => signInKeys.keys);
-  const signIn = makeSignIn(new Seals(() => signInKeys.keys, now));
+  const seals = new Seals(() => signInKeys.keys, now);
+  const signIn = makeSignIn(seals);
   const keys = [passKeys, linkKeys, signInKeys];
   for (const ring of keys) await ring.start();
   const isGood = (tunnelId: string, visitor: string): boolean => {
@@ -456,6 +468,7 @@ async function setUpAccess({
     visitorAccess,
     signIn,
     endpoints: (tunnelAt) => oauth.endpoints(visitorAccess, tunnelAt),
+    seals,
     keys,
     links,
   };

@@ -11,6 +11,7 @@ import { PasswordHashes } from '../access/password-hashes.ts';
 import { issueKey, type NewKey } from '../accounts/accounts.ts';
 import { hashKey } from '../accounts/api-keys.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
+import { Logins } from '../accounts/logins.ts';
 import { type Caller, Invitations } from '../accounts/team.ts';
 import { createApi } from '../api/app.ts';
 import { ACCOUNT_WRITES_MAX, API_WRITES_MAX } from '../api/scheduler.ts';
@@ -132,6 +133,13 @@ export class ApiFixture {
       writes: this.writes,
       hashes: this.#hashes,
       signIn: noSignIn(this.clock),
+      logins: new Logins({
+        accounts: [],
+        seals: () => assert.fail('nobody signs in'),
+        store,
+        clock: this.clock,
+        once: { take: () => 0 },
+      }),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,

@@ -15,10 +15,13 @@ import {
 import { UsageError } from '../../client/failures.ts';
 import type { Network } from '../../client/network/network.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
+import { requestKey } from '../../client/relay/key-by-sign-in.ts';
 import { type InvitationAddress, readInvitation, takeInvitation } from '../../client/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../../client/relay/relay-address.ts';
 import { type AnyLine, type CommandSurroundings, defineCommand, toStderr } from '../command-line/command.ts';
 import { jsonLine } from '../output/format.ts';
+import { hasBrowser, openAddress } from '../output/prompt.ts';
+import type { Output } from '../output/reporter.ts';
 import { COMMON } from '../command-line/options.ts';
 
 interface LoginAddress {
@@ -43,6 +46,10 @@ export const loginCommand = defineCommand({
   details: `
     ADDRESS is either a relay's address, as with --relay, or an invitation. An invitation works once and gives you a
     new key. In the relay's list of keys, the operator sees that key under this machine's name.
+
+    If the relay gives keys to people who sign in, press Enter instead of typing a key. The command opens a page in the
+    browser, or prints its address for a browser on another computer. Approve there only if the page shows the code
+    that the command shows.
 
     Before storing the key, the command checks it with the relay. If it is not running in a terminal, it reads the key
     from the first line of standard input. A stored key is sent only to the relay that accepted it.`,
@@ -108,13 +115,11 @@ export async function runLogin(
 ): Promise<string> {
   const relay = await chooseRelay(command, prompt);
   checkProtected(relay, command.relayFrom, command.insecure);
-  const { key, isFromInvitation } = await findKey(command, relay, prompt);
-  // An invitation works once, so its key is stored before anything else can fail.
+  const { key, isFromInvitation } = await findKey(command, relay, prompt, output);
+  // It is given once, so it is stored before anything else can fail.
   if (isFromInvitation)
     await stored.write({ relay, key, ca: command.ca }).catch((error: unknown) => {
-      output.err(
-        `culvert: The invitation is used up. Keep its key, because it could not be stored: ${key}\n`,
-      );
+      output.err(`culvert: The key is given only once. Keep it, because it could not be stored: ${key}\n`);
       throw error;
     });
   const account = await new ApiClient(relay, key, command.network).getAccount();
@@ -135,10 +140,22 @@ async function findKey(
   { key, invitation, network }: GivenLogin,
   relay: RelayAddress,
   prompt: Prompt,
+  output: Output,
 ): Promise<{ readonly key: string; readonly isFromInvitation: boolean }> {
   if (key !== undefined) return { key, isFromInvitation: false };
-  const answer =
-    invitation === undefined ? (await prompt.askSecret(`API key for ${relay.origin}: `)).trim() : undefined;
+  const request =
+    invitation === undefined && prompt.isInteractive ? await requestKey(relay, network) : undefined;
+  const question =
+    request === undefined
+      ? `API key for ${relay.origin}: `
+      : `Press Enter to sign in with ${request.provider}, or paste an API key for ${relay.origin}: `;
+  const answer = invitation === undefined ? (await prompt.askSecret(question)).trim() : undefined;
+  if (answer === '' && request !== undefined) {
+    const { url, code } = request;
+    output.err(`Open this page, sign in, and approve if it shows the code ${code}:\n${url}\n`);
+    if (hasBrowser(process.env)) openAddress(url, () => {});
+    return { key: (await request.key()).key, isFromInvitation: true };
+  }
   const accepted = invitation ?? readInvitation(answer ?? '');
   if (accepted === undefined) return { key: checkKey(answer ?? ''), isFromInvitation: false };
   if (accepted.relay.origin !== relay.origin)

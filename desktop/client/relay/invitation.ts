@@ -53,9 +53,13 @@ export async function takeInvitation(
   { relay, token }: InvitationAddress,
   network: Network,
 ): Promise<TakenInvite> {
-  const machine = replaceUnprintable(hostname(), ' ').slice(0, MACHINE_MAX_LENGTH);
-  const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: { machine } };
+  const wanted = { method: 'POST', path: `/v1/invites/${token}`, body: { machine: machineName() } };
   return readAnswer(await callJson(network, relay, wanted), relay, 201, TAKEN_INVITE);
+}
+
+/** What this computer calls itself, as the label of a key. */
+export function machineName(): string {
+  return replaceUnprintable(hostname(), ' ').slice(0, MACHINE_MAX_LENGTH);
 }
 
 function readAnswer<O extends ObjectField<Fields>>(
