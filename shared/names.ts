@@ -25,13 +25,14 @@ export const AWAY_MAX_LENGTH = 500;
 
 /** What visitors read while no client serves the name. Lines may end; nothing else moves a cursor or hides text. */
 export const AWAY_RULE: ValueRule = {
+  code: 'away',
   accepts: (value) =>
     typeof value === 'string' &&
     value.trim() !== '' &&
     value.isWellFormed() &&
     Array.from(value).length <= AWAY_MAX_LENGTH &&
     !hasUnprintable(value.replaceAll('\n', ' ')),
-  accepted: `1 to ${AWAY_MAX_LENGTH} characters, or null`,
+  accepted: `1 to ${AWAY_MAX_LENGTH} characters`,
 };
 
 const AWAY: Field<string | null> = {
@@ -100,7 +101,7 @@ export function readKeepName(body: unknown): string {
 export function readNameChanges(body: unknown): NameChanges {
   const { away, until } = readObject(body);
   if (away !== undefined && away !== null && !AWAY_RULE.accepts(away))
-    throw invalid('away', AWAY_RULE.accepted);
+    throw invalid('away', `${AWAY_RULE.accepted}, or null`);
   const time = until === undefined || until === null ? until : readTime(until);
   if (time === undefined && until !== undefined)
     throw invalid('until', 'a time such as 2030-01-31T09:00:00Z, or null');

@@ -247,6 +247,7 @@ const NETWORK_MESSAGES = {
   'relay.moreThanAddress':
     '"{text}" contains more than the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
   'relay.noAccess': 'This relay cannot restrict access to a tunnel. {outcome}',
+  'relay.noNames': 'This relay cannot keep names. Remove keep and away from culvert.yml to open the tunnel',
   'relay.noDomains': 'This relay does not support custom domains. Nothing has changed',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
@@ -307,6 +308,8 @@ const PROJECT_MESSAGES = {
   'project.keyValue': 'an API key, which does not belong in this file',
   'project.noTarget': 'is missing. It must be {accepted}. To share a folder, use "share" instead',
   'project.h2cHttps': 'h2c is HTTP/2 without TLS: use h2 for a port that speaks HTTPS',
+  'project.awayNeedsKeep': 'cannot be false for a tunnel with away, because only kept names have a message',
+  'project.keepNeedsName': 'needs name, the name to keep: {accepted}',
   'project.hostsNeedWildcard': 'cannot be false for a tunnel with hosts',
   'project.aboutPort': 'applies to a port, but this tunnel shares a folder',
   'project.unknownField': 'is unknown. The fields are {fields}',

@@ -6,6 +6,7 @@ import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import { API_ERRORS, type ApiErrorEntry, withValues } from '../../shared/errors.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
+import type { KeptName } from '../../shared/names.ts';
 import type { OpenInvite, TakenInvite, NewTeamInvites, Team, TeamAudit } from '../../shared/team.ts';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import type { Problem } from '../app/ipc/snapshot.ts';
@@ -85,6 +86,7 @@ export const DOMAIN: Domain = {
 /** A relay's REST interface in memory. */
 export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
+  names: KeptName[] = [];
   links: Link[] = [];
   knocks: Knock[] = [];
   agents: readonly Agent[] = [];
@@ -128,6 +130,29 @@ export class FakeApi implements RelayApi {
       };
       this.tunnels = [tunnel, ...this.tunnels];
       return this.#withMadeTokens(tunnel, request.access, undefined);
+    });
+  }
+
+  listNames(): Promise<KeptName[]> {
+    return this.#answer('names', () => this.names);
+  }
+
+  keepName(name: string): Promise<KeptName> {
+    return this.#answer(`keep ${name}`, () => {
+      const known = this.names.find((kept) => kept.name === name);
+      if (known !== undefined) return known;
+      const kept = { name, created_at: TUNNEL.created_at, away: null, until: null, tunnel_id: null };
+      this.names = [...this.names, kept];
+      return kept;
+    });
+  }
+
+  changeName(name: string, changes: Partial<Pick<KeptName, 'away' | 'until'>>): Promise<KeptName> {
+    return this.#answer(`change ${name}`, () => {
+      this.names = this.names.map((kept) => (kept.name === name ? { ...kept, ...changes } : kept));
+      const changed = this.names.find((kept) => kept.name === name);
+      if (changed === undefined) throw new Error('no such name');
+      return changed;
     });
   }
 

@@ -117,6 +117,28 @@ describe('culvert with files', () => {
       assert.deepEqual(await api.list(), []);
     });
 
+    it('keeps names with their messages, and reports it at Ctrl-C', async () => {
+      const { key, api } = await createAccount(relay);
+      const file = project(
+        `tunnels: {web: {port: ${service.port}, name: kept-of-yml, away: "Back <soon>.\\nReally."}}`,
+      );
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const child = spawnCulvert(scope, ['start', '--config', file], environment);
+      await child.line((line) => line.includes('Your account keeps the name kept-of-yml.') || undefined);
+      assert.equal(readEcho(await visitTunnel('kept-of-yml')).url, '/hello');
+      assert.equal((await child.stop('SIGINT')).code, 0);
+      assert.equal(
+        child.lines.at(-1),
+        'web: Tunnel closed. Visitors of kept-of-yml now read: Back <soon>. …',
+      );
+      const { text, status } = await visitTunnel('kept-of-yml');
+      assert.deepEqual(
+        [status, (JSON.parse(text) as { error: string }).error],
+        [503, 'Back <soon>.\nReally.'],
+      );
+      assert.equal((await api.send('DELETE', '/v1/names/kept-of-yml')).status, 200);
+    });
+
     it('continues with the others when one ends, and exits with the worst code', async () => {
       const { key, api } = await createAccount(relay);
       const file = project(`tunnels:\n  bad: {port: 1, name: www}\n  good: {port: 2}\n`);

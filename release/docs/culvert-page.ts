@@ -143,6 +143,7 @@ const OTHER_FIELDS: Readonly<Record<string, string>> = {
   allow: 'Admit only visitors from these addresses and networks, such as 192.0.2.7 or 10.0.0.0/8.',
   tokens:
     'Admit programs that send one of these tokens as `Authorization: Bearer`. A name alone keeps its token, or the relay makes one and shows it once.',
+  away: 'What visitors read while no client serves the name. Without it, the message of the name stays as it is. Includes `keep`.',
   port: 'Local port. Every tunnel needs `port`, `share`, or `hosts` with `*`.',
   hosts:
     'Local ports for hosts of a wildcard tunnel, by the text before the two hyphens or the domain; `"*"` for all other hosts. Includes `wildcard`.',

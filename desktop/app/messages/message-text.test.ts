@@ -11,6 +11,7 @@ import {
 import * as headerRules from '../../../shared/header-changes.ts';
 import { readKnockAnswer } from '../../../shared/knocks.ts';
 import { readCreateLink } from '../../../shared/links.ts';
+import { AWAY_RULE } from '../../../shared/names.ts';
 import * as valueRules from '../../../shared/value-rules.ts';
 import type { ValueRule } from '../../../shared/value-rules.ts';
 import {
@@ -173,6 +174,7 @@ const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
   ...accessRules,
   ...headerRules,
   ...valueRules,
+  AWAY_RULE,
   DOMAIN_RULE,
   FLAG_RULE,
   FOLDER_RULE,

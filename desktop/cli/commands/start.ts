@@ -34,6 +34,9 @@ export const startCommand = defineCommand({
     The tunnels stay open until you press Ctrl-C, which closes them. The command opens them one after another, and
     waits if the relay limits how many tunnels you can create per minute. If one tunnel closes, the others stay open.
 
+    A tunnel with "keep" opens only if your account can keep its name; your plan limits how many it can. To let the name go, use
+    "culvert name release".
+
     If you already have a live tunnel with a name in culvert.yml, the command takes over that tunnel if no client is
     serving it and it has the same access policy or none. Otherwise, the command asks first; if it is not running in
     a terminal, it exits with code 1 unless you use --take-over. Because a relay shows no passwords, policies with "auth" or "password" never count
@@ -51,6 +54,8 @@ tunnels:
   web:                      # the tunnel's label: 1 to 32 letters, digits, hyphens and underscores
     port: 3000              # the only required field
     name: my-app            # this and all following fields work like the options of "culvert http"
+    keep: true              # keep the name for your account, with or without a tunnel
+    away: Back at nine.     # what visitors read while no client serves the name; includes keep
     domain: app.example.com
     wildcard: true
     hosts: { api: 3001, "*": 3000 }   # ports for hosts such as https://api--my-app.…; includes wildcard

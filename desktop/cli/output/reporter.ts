@@ -1,5 +1,6 @@
 /** How `culvert http` and `start` report what happens: as text for people, or as one JSON event per line. */
 import type { KnockMessage } from '../../../shared/control.ts';
+import type { KeptName } from '../../../shared/names.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock } from '../../client/clock.ts';
@@ -25,6 +26,8 @@ export interface Reporter {
   /** The relay has created it, and it connects. */
   opened?(tunnel: ServedTunnel): void;
   online?(tunnel: Tunnel): void;
+  /** The account keeps the name of the tunnel. Those who do not ask are not told, at the end either. */
+  kept?(name: KeptName): void;
   /** @param retryInMs ms until the next attempt */
   reconnecting?(attempt: number, retryInMs: number, why: string): void;
   problem?(problem: ConnectionProblem): void;
@@ -171,6 +174,10 @@ export class TextReporter implements Reporter {
     if (this.#greeted) this.#output.out('Online again.\n');
     else this.#output.out(`${greeting(tunnel, this.#spec)}${this.#end}\n`);
     this.#greeted = true;
+  }
+
+  kept({ name }: KeptName): void {
+    this.#output.out(`Your account keeps the name ${name}.\n`);
   }
 
   reconnecting(_attempt: number, _retryInMs: number, why: string): void {

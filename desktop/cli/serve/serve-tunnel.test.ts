@@ -1,12 +1,43 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { OPEN } from '../../../shared/access.ts';
+import type { KeptName } from '../../../shared/names.ts';
 import { NO_FILES, record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
+import { fakeHost } from '../../testing/served.ts';
 import { closeServers, startHttp } from '../../testing/servers.ts';
+import { SPEC } from '../../testing/tunnel-spec.ts';
 import { readArguments } from '../commands/commands.ts';
+import type { Reporter } from '../output/reporter.ts';
 import { hostOf, serveTunnel } from './serve-tunnel.ts';
+
+/** The sentences about the name of a tunnel that is closed with Ctrl-C once it is online. @param names as the relay keeps them */
+async function closeNamed(names: readonly KeptName[] | undefined, reporter?: Reporter) {
+  const { host, api, serve } = fakeHost();
+  if (names === undefined) api.listNames = () => Promise.reject(new Error('the relay keeps no names'));
+  else api.names = [...names];
+  const interrupt = new AbortController();
+  const told: string[] = [];
+  const learnt = Promise.withResolvers<void>();
+  const list = api.listNames.bind(api);
+  api.listNames = () => list().finally(() => void setImmediate().then(learnt.resolve));
+  const end = serveTunnel({
+    host,
+    spec: { ...SPEC, name: 'my-app', access: OPEN },
+    reporter: reporter ?? { offline() {}, kept: ({ name }) => void told.push(name) },
+    output: record().output,
+    interrupted: interrupt.signal,
+    clock: new FakeClock(),
+  });
+  await setImmediate();
+  serve.last.onState({ name: 'online' });
+  if (reporter === undefined) await learnt.promise;
+  interrupt.abort();
+  const { why } = await end;
+  return { why, told, calls: api.calls };
+}
 
 /** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */
 async function run(
@@ -38,6 +69,10 @@ const answer =
     response.end(JSON.stringify(body));
   };
 
+const kept = (away: string | null): KeptName[] => [
+  { name: 'my-app', created_at: TUNNEL.created_at, away, until: null, tunnel_id: TUNNEL.id },
+];
+
 describe('serveTunnel', () => {
   afterEach(closeServers);
 
@@ -58,4 +93,27 @@ describe('serveTunnel', () => {
       assert.equal(code, 0);
       assert.match(err, said);
     });
+
+  for (const [what, names, said] of [
+    ['its message', kept('Back at nine.\nCall me.'), 'Visitors of my-app now read: Back at nine. …'],
+    ['how to leave a message', kept(null), /^Visitors of my-app are told .* run "culvert away my-app"\.$/],
+    ['that its name is reserved', [], /^For a day, .* my-app stays reserved for your account, /],
+  ] as const)
+    it(`says at the end of a named tunnel ${what}`, async () => {
+      const { why, told } = await closeNamed(names);
+      assert.ok(why.startsWith('Tunnel closed. '), why);
+      const rest = why.slice('Tunnel closed. '.length);
+      if (typeof said === 'string') assert.equal(rest, said);
+      else assert.match(rest, said);
+      assert.deepEqual(
+        told,
+        names.map(({ name }) => name),
+      );
+    });
+
+  it('says nothing about a name if the relay does not, or nobody reads it', async () => {
+    assert.equal((await closeNamed(undefined)).why, 'Tunnel closed.');
+    const { why, calls } = await closeNamed(kept('Later.'), { offline() {} });
+    assert.deepEqual([why, calls], ['Tunnel closed.', ['create 3000', 'close 1']]);
+  });
 });

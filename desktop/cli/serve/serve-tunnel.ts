@@ -1,4 +1,5 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
+import type { KeptName } from '../../../shared/names.ts';
 import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Claim } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
@@ -10,6 +11,7 @@ import { startInspector } from '../../client/inspector/inspector-server.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { createTunnelClient } from '../../client/tunnel-client.ts';
+import { firstLine } from '../../client/host/kept-names.ts';
 import { lifetimeText, localTime } from '../output/format.ts';
 import type { EndReason, Output, Reporter } from '../output/reporter.ts';
 
@@ -90,8 +92,23 @@ export async function serveTunnel(options: ServeOptions): Promise<TunnelEnd> {
   reporter.opened?.(served);
   const end = await ended(served, options);
   const { reason, wasOnline } = end;
-  const why = reason === 'stopped' ? await closeTunnel(host, served, output) : lastWords(end);
+  if (reason !== 'stopped')
+    return { reason, why: lastWords(end), code: exitCodeOf(reason), served, wasOnline };
+  const isTold = reporter.kept !== undefined && wasOnline;
+  const kept = isTold ? host.keptNameOf(served) : undefined;
+  const closed = await closeTunnel(host, served, output);
+  const why = closed === CLOSED ? `${closed}${absenceText(served, await kept)}` : closed;
   return { reason, why, code: exitCodeOf(reason), served, wasOnline };
+}
+
+/** What visitors see from now on. */
+function absenceText({ tunnel: { name } }: ServedTunnel, kept: KeptName | null | undefined): string {
+  if (kept === undefined) return '';
+  if (kept === null)
+    return ` For a day, unless the relay's operator changed that, ${name} stays reserved for your account, and its visitors are told that it is offline.`;
+  if (kept.away === null)
+    return ` Visitors of ${name} are told that it is offline. To leave them a message, run "culvert away ${name}".`;
+  return ` Visitors of ${name} now read: ${firstLine(kept.away)}`;
 }
 
 interface End extends Pick<TunnelEnd, 'why' | 'wasOnline'> {
@@ -108,15 +125,26 @@ function lastWords({ reason, why, notExtended }: End): string {
 }
 
 /** Reports what happens to the tunnel. @returns when it is permanently offline, or interrupted */
-function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: ServeOptions): Promise<End> {
+function ended(served: ServedTunnel, { host, reporter, interrupted, onAddress }: ServeOptions): Promise<End> {
   return new Promise((resolve) => {
     let isFirst = true;
+    let isOver = false;
     let notExtended: string | undefined;
     const stop = (): void => end('stopped', '');
     const end = (reason: End['reason'], why: string): void => {
+      isOver = true;
       interrupted.removeEventListener('abort', stop);
       unsubscribe();
       resolve({ reason, why, notExtended, wasOnline: !isFirst });
+    };
+    const tellKept = async (): Promise<void> => {
+      if (reporter.kept === undefined) return;
+      const kept = await host.keptNameOf(served);
+      if (kept && !isOver) reporter.kept(kept);
+    };
+    const begin = (): void => {
+      onAddress?.(served.tunnel.public_url);
+      void tellKept();
     };
     const unsubscribe = served.listen({
       onState(state) {
@@ -126,7 +154,7 @@ function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: Serve
           case 'online':
             // Tokens are shown once.
             reporter.online?.({ ...(isFirst ? served.tunnelWithTokens : served.tunnel), online: true });
-            if (isFirst) onAddress?.(served.tunnel.public_url);
+            if (isFirst) begin();
             isFirst = false;
             break;
           case 'reconnecting':
@@ -151,10 +179,12 @@ function ended(served: ServedTunnel, { reporter, interrupted, onAddress }: Serve
   });
 }
 
+const CLOSED = 'Tunnel closed.';
+
 /** Ends a tunnel, and says on the error output for how long it lives if the relay cannot be told. @returns what happened */
 export async function closeTunnel(host: Host, served: ServedTunnel, output: Output): Promise<string> {
   const failure = await host.close(served);
-  if (failure === undefined) return 'Tunnel closed.';
+  if (failure === undefined) return CLOSED;
   const { idle_ttl, ttl, expires_at } = served.tunnel;
   const until = idle_ttl ? `${lifetimeText(ttl)} after its last traffic` : localTime(expires_at);
   output.err(`culvert: The tunnel could not be closed and expires ${until}. ${describeFailure(failure)}\n`);

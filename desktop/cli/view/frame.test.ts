@@ -30,6 +30,7 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   localUrl: 'http://localhost:3000',
   status: { name: 'online' },
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
+  isNameKept: false,
   aheadMs: 0,
   isKeptOpen: false,
   madePassword: undefined,
@@ -78,6 +79,11 @@ describe('frame', () => {
       `${at}  GET      404    12 ms    2.0 kB  /x?y`,
       `${at}  GET      200    12 ms    2.0 kB  /1`,
     ]);
+  });
+
+  it('says if the account keeps the name', () => {
+    const rows = draw([panel({ isNameKept: true })]);
+    assert.ok(rows.includes('Name         my-app, kept for your account'), rows.join('\n'));
   });
 
   it('shows the remaining time by the clock of the relay', () => {

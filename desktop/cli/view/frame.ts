@@ -121,6 +121,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
     lines.push(
       ...link('Address', public_url, context.columns, 'strong'),
       ...others.flatMap((url) => link('also', url, context.columns)),
+      ...(panel.isNameKept ? [row('Name', `${tunnel.name}, kept for your account`)] : []),
     );
   }
   lines.push(...lockLines(panel, context.columns), row('Forwards to', localUrl));

@@ -122,6 +122,20 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, '192.0.2.7 could not be approved. away.');
   });
 
+  it('learns that the account keeps the name', () => {
+    const { panel, online } = setUp();
+    online();
+    assert.equal(panel.state(5).isNameKept, false);
+    panel.kept({
+      name: 'my-app',
+      created_at: TUNNEL.created_at,
+      away: null,
+      until: null,
+      tunnel_id: TUNNEL.id,
+    });
+    assert.equal(panel.state(5).isNameKept, true);
+  });
+
   it('follows the tunnel to its end, and reports that afterwards', () => {
     const { panel } = setUp();
     const { printed, output } = record();

@@ -1,3 +1,4 @@
+import type { KeptName } from '../../../shared/names.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
@@ -52,6 +53,8 @@ export interface PanelState {
   readonly status: PanelStatus;
   /** as the relay last showed it; `undefined` until there is one */
   readonly tunnel: Tunnel | undefined;
+  /** whether the account is known to keep its name */
+  readonly isNameKept: boolean;
   /** ms that the relay's clock, which its times are by, is ahead of this machine's */
   readonly aheadMs: number;
   /** whether the command extends it before it expires */
@@ -73,6 +76,7 @@ export class Panel implements Reporter {
   readonly #options: PanelOptions;
   #served: ServedTunnel | undefined;
   #madeTokens: readonly MadeToken[] = [];
+  #isNameKept = false;
   #status: PanelStatus = { name: 'opening' };
   #problem: { readonly text: string; readonly until: number } | undefined;
   #refreshedAt = -Infinity;
@@ -94,6 +98,10 @@ export class Panel implements Reporter {
 
   online(): void {
     this.#status = { name: 'online' };
+  }
+
+  kept(_name: KeptName): void {
+    this.#isNameKept = true;
   }
 
   reconnecting(_attempt: number, retryInMs: number, why: string): void {
@@ -169,6 +177,7 @@ export class Panel implements Reporter {
       localUrl: localUrl(spec.target),
       status: this.#status,
       tunnel: this.#tunnel,
+      isNameKept: this.#isNameKept,
       aheadMs: api.now() - clock.now(),
       isKeptOpen: isKeptOpen(spec),
       madePassword: spec.madePassword,

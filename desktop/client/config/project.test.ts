@@ -74,6 +74,11 @@ pasword: hid => is unknown. Did you mean password?
 name: My_App => is "My_App", but must be 2 to 63 lowercase letters, digits and hyphens, not starting or …
 ttl: 1d => is "1d", but must be a duration of at least 1s, such as 90s, 30m, 4h or 1h30m.
 ttl: 60 => is 60, but must be a duration of at least 1s, such as 90s, 30m, 4h or 1h30m.
+keep: yes => is "yes", but must be true or false.
+keep: true => needs name, the name to keep: 2 to 63 lowercase letters, …
+away: Later. => needs name, the name to keep: …
+away: ' ' => is " ", but must be 1 to 500 characters.
+away: 7 => is 7, but must be 1 to 500 characters.
 idle: yes => is "yes", but must be true or false.
 host_header: "a b" => is "a b", but must be keep, local, or a host name with or without a port, such as …
 local_host: http://x => is "http://x", but must be a host name or an IP address, without a port.
@@ -88,7 +93,7 @@ hosts: {xn--a: 3000} => is {"xn--a":3000}, but must be the ports of 1 to 32 host
 keep_bodies: 32KB => is "32KB", but must be a size from 64KB to 10MB, such as 256KB or 1MB.
 wait: 61 => is 61, but must be a whole number of seconds from 0 to 60.
 hostheader: local => is unknown. Did you mean host_header?
-other: x => is unknown. The fields are port, share, name, domain, wildcard, hosts, ttl, …
+other: x => is unknown. The fields are port, share, name, keep, away, domain, …
 subdomain: x => is unknown. Did you mean name?
 hostname: a.example.com => is unknown. Did you mean domain?
 tunnels: {web: {addr: 3000}} => culvert.yml:1: tunnels.web.addr: is unknown. Did you mean port?…
@@ -110,6 +115,7 @@ tunnels: {web: {share: a, wait: 3}} => culvert.yml:1: tunnels.web.wait: applies 
 tunnels: {web: {share: a, hosts: {api: 1}}} => culvert.yml:1: tunnels.web.hosts: applies to a port, …
 tunnels: {web: {port: 1, upstream: grpc}} => culvert.yml:1: tunnels.web.upstream: is "grpc", but must be …
 tunnels: {web: {port: 1, upstream: h2c, local_https: true}} => culvert.yml:1: … h2c is HTTP/2 without TLS: …
+tunnels: {web: {name: shop, port: 1, keep: false, away: Later.}} => culvert.yml:1: … cannot be false for a tunnel with away, …
 tunnels: {web: {hosts: {a: 1}, port: 1, wildcard: false}} => culvert.yml:1: … cannot be false for a tunnel …
 version: 3|agent: {authtoken: x}|endpoints: [] => culvert.yml:1: version: … configuration of ngrok. …
 tunnel: x|ingress: [] => culvert.yml:1: tunnel: … configuration of cloudflared. …
@@ -129,6 +135,10 @@ describe('parseProject', () => {
         web:
           port: 3000
           name: my-app
+          keep: true
+          away: |
+            Back at nine.
+            Call me.
           domain: App.Example.com
           wildcard: true
           hosts: { api: 3001, '*': 3002 }
@@ -161,6 +171,7 @@ describe('parseProject', () => {
             hosts: { api: 3001, '*': 3002 },
           },
           name: 'my-app',
+          keep: { away: 'Back at nine.\nCall me.' },
           domain: 'App.Example.com',
           wildcard: true,
           ttl: '4h',

@@ -7,6 +7,7 @@ import { OPEN } from '../../../shared/access.ts';
 import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/help-text.ts';
+import { AWAY_RULE } from '../../../shared/names.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
   API_KEY_PREFIX,
@@ -94,6 +95,8 @@ export const TUNNEL_FIELD_RULES = {
   port: PORT_RULE,
   share: FOLDER_RULE,
   name: NAME_RULE,
+  keep: FLAG_RULE,
+  away: AWAY_RULE,
   domain: DOMAIN_RULE,
   wildcard: FLAG_RULE,
   hosts: HOSTS_RULE,
@@ -116,6 +119,8 @@ const tunnelSchema = yup
     port: field<number>(TUNNEL_FIELD_RULES.port),
     share: field<string>(TUNNEL_FIELD_RULES.share),
     name: field<string>(TUNNEL_FIELD_RULES.name),
+    keep: field<boolean>(TUNNEL_FIELD_RULES.keep),
+    away: field<string>(TUNNEL_FIELD_RULES.away),
     domain: field<string>(TUNNEL_FIELD_RULES.domain),
     wildcard: field<boolean>(TUNNEL_FIELD_RULES.wildcard),
     hosts: field<HostPorts>(TUNNEL_FIELD_RULES.hosts),
@@ -282,6 +287,7 @@ class ProjectReader {
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
     this.#checkTarget(value, path);
+    this.#checkKeep(value, path);
     const unset: Message[] = [];
     const access = readProjectAccess(value, this.#env, (name, said, isUnset) => {
       if (isUnset && this.#withholds) unset.push(toMessage('access.unsetIn', { field: name, problem: said }));
@@ -294,6 +300,7 @@ class ProjectReader {
         label,
         target: targetOf(fields),
         name: fields.name,
+        ...(asksToKeep(fields) && { keep: { away: fields.away?.trim() } }),
         domain: fields.domain,
         wildcard: fields.wildcard ?? (fields.hosts !== undefined || isWildcardDomain(fields.domain ?? '')),
         ttl: fields.ttl,
@@ -368,6 +375,18 @@ class ProjectReader {
       this.#report.field([...path, name], toMessage('project.aboutPort'));
   }
 
+  /** Only a name can be kept, and only at a kept one is there a message. */
+  #checkKeep(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    const { keep, away, name } = tunnel;
+    if (away !== undefined && keep === false)
+      this.#report.field([...path, 'keep'], toMessage('project.awayNeedsKeep'));
+    if (name === undefined && asksToKeep(tunnel))
+      this.#report.field(
+        [...path, keep === true ? 'keep' : 'away'],
+        toMessage('project.keepNeedsName', { accepted: NAME_RULE }),
+      );
+  }
+
   #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
     for (const name of Object.keys(value)) {
       if (known.includes(name)) continue;
@@ -384,6 +403,10 @@ class ProjectReader {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function asksToKeep({ keep, away }: { readonly keep?: unknown; readonly away?: unknown }): boolean {
+  return keep === true || AWAY_RULE.accepts(away);
 }
 
 /** @throws Error without a port, which is reported before */

@@ -47,6 +47,12 @@ export interface FolderTarget {
 /** Local ports by what a host of a wildcard tunnel begins with; `*` for all others. */
 export type HostPorts = Readonly<Record<string, number>>;
 
+/** That the account keeps the name of a tunnel, and what visitors read while no client serves it. */
+export interface KeepWish {
+  /** `undefined` leaves the message as it is */
+  readonly away: string | undefined;
+}
+
 /** How a tunnel is served, without its access policy. */
 export interface TunnelSettings {
   /** its name in `culvert.yml`; `undefined` if there is only one */
@@ -56,6 +62,8 @@ export interface TunnelSettings {
   readonly target: TunnelTarget;
   /** custom subdomain name; `undefined` for a random one */
   readonly name: string | undefined;
+  /** whether the name is kept before the tunnel opens; without it, nothing changes */
+  readonly keep?: KeepWish | undefined;
   /** one of the account's verified domains; `undefined` for none */
   readonly domain: string | undefined;
   /** whether the tunnel answers at every host `{any}--{slug}`, and at every host of a domain `*.example.com` */

@@ -8,7 +8,7 @@ import { NameInUse } from '../failures.ts';
 import type { InspectedTunnel } from '../methods/log-methods.ts';
 import { localPort } from '../local/local-service.ts';
 import { toMessage } from '../messages.ts';
-import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
+import { NamesUnsupported, RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { NotSaved, OwnerLeft } from './host.ts';
 import { RelayCloser } from './relay-closer.ts';
 
@@ -62,6 +62,34 @@ describe('Host', () => {
       requests.map((request) => 'take_over' in request),
       [true],
     );
+  });
+
+  it('keeps a name before the tunnel opens, and leaves the message that is wanted', async () => {
+    const { host, api } = fakeHost();
+    const keep = (away?: string) => {
+      const { settings, access } = wanted('shop');
+      return host.create({ settings: { ...settings, keep: { away } }, access });
+    };
+    for (const away of [undefined, 'Later.', 'Later.']) await keep(away);
+    const calls = 'keep shop,create 3000,keep shop,change shop,create 3000,keep shop,create 3000';
+    assert.equal(api.calls.join(), calls);
+    assert.equal(api.names[0]?.away, 'Later.');
+  });
+
+  it('opens no tunnel whose name cannot be kept', async () => {
+    const { host, api } = fakeHost();
+    for (const [code, thrown] of [
+      ['not-found', NamesUnsupported],
+      ['too-many-names', RelayRefusal],
+    ] as const) {
+      api.keepName = () => Promise.reject(new RelayRefusal(code === 'not-found' ? 404 : 403, 'no', { code }));
+      const { settings, access } = wanted('shop');
+      await assert.rejects(
+        host.create({ settings: { ...settings, keep: { away: undefined } }, access }),
+        thrown,
+      );
+    }
+    assert.deepEqual(api.tunnels, []);
   });
 
   it('waits in turn while the relay limits creates, and only if it is to', async () => {

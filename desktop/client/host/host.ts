@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Access } from '../../../shared/access.ts';
+import type { KeptName } from '../../../shared/names.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { type Claim, claimRequest } from '../config/claims.ts';
 import type { TunnelSettings } from '../config/tunnel-spec.ts';
@@ -18,6 +19,7 @@ import {
 } from '../relay/api-client.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import { Signal } from '../signal.ts';
+import { findKeptName, keepName } from './kept-names.ts';
 import { type OpenTarget, openTarget } from './open-target.ts';
 import { RelayCloser } from './relay-closer.ts';
 import {
@@ -32,7 +34,16 @@ import {
 interface HostConnection extends RelayConnection {
   readonly api: Pick<
     ApiClient,
-    'now' | 'createTunnel' | 'listTunnels' | 'getTunnel' | 'closeTunnel' | 'extendTunnel' | 'setAccess'
+    | 'now'
+    | 'createTunnel'
+    | 'listTunnels'
+    | 'getTunnel'
+    | 'closeTunnel'
+    | 'extendTunnel'
+    | 'setAccess'
+    | 'keepName'
+    | 'listNames'
+    | 'changeName'
   >;
 }
 
@@ -189,6 +200,11 @@ export class Host {
     return this.#closer.close(connection, served.tunnel.id, timeoutMs);
   }
 
+  /** @returns as {@link findKeptName}; `undefined` also for a tunnel that has no name */
+  async keptNameOf({ tunnel }: ServedTunnel): Promise<KeptName | null | undefined> {
+    return tunnel.name === '' ? undefined : findKeptName(this.#options.connection().api, tunnel.name);
+  }
+
   /** Closes a tunnel of the relay that is not served here. @returns as {@link Host.close} */
   closeAtRelay(connection: HostConnection, id: string): Promise<unknown> {
     return this.#closer.close(connection, id);
@@ -289,6 +305,8 @@ export class Host {
         : this.#inTurn(() => createPatiently(api, asked, patience));
     this.#making += 1;
     try {
+      if (settings.keep !== undefined && request.name !== undefined)
+        await keepName(api, request.name, settings.keep);
       const tunnel = await this.#makeRoomFor(request, ask).catch((error: unknown) => {
         const isAboutName = error instanceof RelayRefusal && [400, 403, 409].includes(error.status);
         if (!isNameOptional || !isAboutName || request.name === undefined) throw error;

@@ -92,6 +92,14 @@ export class DomainUnsupported extends MessageError {
   }
 }
 
+/** The relay does not keep names. */
+export class NamesUnsupported extends MessageError {
+  constructor() {
+    super(toMessage('relay.noNames'), { code: 'relay-without-it', field: 'keep' });
+    this.name = 'NamesUnsupported';
+  }
+}
+
 /* Reading a relay's error responses. */
 
 const ERROR_TEXT_MAX = 300;

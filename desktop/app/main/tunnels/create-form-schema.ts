@@ -11,6 +11,7 @@ import {
 import { DOMAIN_RULE } from '../../../../shared/domains.ts';
 import { type HeaderChanges, isHeaderChanges, NO_HEADER_CHANGES } from '../../../../shared/header-changes.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
+import { AWAY_RULE } from '../../../../shared/names.ts';
 import {
   COMPRESS_RULE,
   type CompressMode,
@@ -163,6 +164,7 @@ const settingsSchema = yup
     project: yup.string(),
     target: yup.mixed<TunnelTarget>().test(isTarget).required(),
     name: ruled(yup.string(), NAME_RULE),
+    keep: yup.object({ away: ruled(yup.string(), AWAY_RULE) }).default(undefined),
     domain: ruled(yup.string(), DOMAIN_RULE),
     wildcard: yup.boolean().required(),
     ttl: ttlSchema,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { toMessage } from '../../../client/messages.ts';
 import { fakeServed } from '../../../testing/served.ts';
+import { SPEC } from '../../../testing/tunnel-spec.ts';
 import { DEFAULT_LOCALE, setLocale, t } from '../../messages/translate.ts';
+import { savedTunnelSchema } from './create-form-schema.ts';
 import { TunnelItem } from './tunnel-item.ts';
+
+const { access: _access, madePassword: _made, ...SPEC_SETTINGS } = SPEC;
 
 describe('a tunnel of the list', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
@@ -16,5 +20,14 @@ describe('a tunnel of the list', () => {
     assert.notDeepEqual(item.status, english);
     assert.deepEqual(item.status, { name: 'ended', reason: 'stopped', why: t('ended.youStopped') });
     assert.equal(item.saved.ended?.why, t('ended.youStopped'));
+  });
+
+  it('is remembered with the name and the message that its project keeps', () => {
+    for (const keep of [undefined, { away: undefined }, { away: 'Later.' }]) {
+      const { saved } = new TunnelItem(fakeServed({ settings: { ...SPEC_SETTINGS, keep } }).served);
+      const again = savedTunnelSchema.validateSync(JSON.parse(JSON.stringify(saved)), { strict: true });
+      assert.deepEqual(again.settings.keep?.away, keep?.away);
+      assert.equal(again.settings.keep === undefined, keep === undefined);
+    }
   });
 });
