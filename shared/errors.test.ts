@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ALL_API_ERRORS, API_ERRORS, ApiError, withValues } from './errors.ts';
+import { ALL_API_ERRORS, API_ERRORS, ApiError, ERROR_VALUES_FIELD, withValues } from './errors.ts';
 
 describe('the error catalogue', () => {
   it('has unique codes', () => {
@@ -8,21 +8,24 @@ describe('the error catalogue', () => {
   });
 });
 
-describe('the body of an error', () => {
-  const bodies: readonly (readonly [what: string, error: ApiError, body: object])[] = [
+describe('an error of the catalogue', () => {
+  const errors: readonly (readonly [
+    what: string,
+    error: ApiError,
+    text: string,
+    values: object | undefined,
+  ])[] = [
     [
       'has no values if its text has none',
       new ApiError(API_ERRORS.nameTaken),
-      { error: 'name already in use', code: 'name-taken' },
+      'name already in use',
+      undefined,
     ],
     [
       'has the values of its text, unchanged even if they look like placeholders',
       new ApiError(withValues(API_ERRORS.noSuch, { kind: 'account', name: '{kind} $& {name}' })),
-      {
-        error: 'there is no account "{kind} $& {name}"',
-        code: 'no-such-thing',
-        values: { kind: 'account', name: '{kind} $& {name}' },
-      },
+      'there is no account "{kind} $& {name}"',
+      { kind: 'account', name: '{kind} $& {name}' },
     ],
     [
       'has the code of words, and the values in them',
@@ -31,12 +34,22 @@ describe('the body of an error', () => {
           problem: { code: 'long', text: 'must have at most 244 characters', values: { max: 244 } },
         }),
       ),
-      {
-        error: 'the domain must have at most 244 characters',
-        code: 'invalid-domain',
-        values: { problem: 'long', max: 244 },
-      },
+      'the domain must have at most 244 characters',
+      { problem: 'long', max: 244 },
+    ],
+    [
+      'has values of any characters, in a field of visible ones',
+      new ApiError(withValues(API_ERRORS.accountSuspended, { reason: 'für\r\n🦊\u007f' })),
+      'this account is suspended: für\r\n🦊\u007f',
+      { reason: 'für\r\n🦊\u007f' },
     ],
   ];
-  for (const [what, { body }, expected] of bodies) it(what, () => assert.deepEqual(body, expected));
+  for (const [what, { body, headers }, text, values] of errors)
+    it(what, () => {
+      assert.deepEqual(Object.keys(body), ['error', 'code']);
+      assert.equal(body.error, text);
+      const field = headers[ERROR_VALUES_FIELD];
+      assert.match(field ?? '', /^[ -~]*$/);
+      assert.deepEqual(field && JSON.parse(field), values);
+    });
 });

@@ -207,17 +207,20 @@ export function withValues<Entry extends ApiErrorEntry>(
   return { status, code, text: filled, values };
 }
 
+/** Field of an error response with the {@link ErrorValues} of its text, as JSON in ASCII. */
+export const ERROR_VALUES_FIELD = 'Culvert-Error-Values';
+
 /** The body of every error of the REST interface and the WebSocket endpoints. */
 interface ApiErrorBody {
   readonly error: string;
   readonly code: string;
-  readonly values?: ErrorValues;
 }
 
 /** A failure of the catalogue on its way to the error handler that responds with it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ApiErrorBody;
+  readonly values: ErrorValues | undefined;
   /** Header fields of the response, such as `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
 
@@ -225,9 +228,18 @@ export class ApiError extends Error {
     super(text);
     this.name = 'ApiError';
     this.status = status;
-    this.body = { error: text, code, ...(values && { values }) };
-    this.headers = headers;
+    this.body = { error: text, code };
+    this.values = values;
+    this.headers = values === undefined ? headers : { ...headers, [ERROR_VALUES_FIELD]: asciiOf(values) };
   }
+}
+
+/** A text of an account may have any characters, a field only visible ones. */
+function asciiOf(values: ErrorValues): string {
+  return JSON.stringify(values).replaceAll(
+    /[^ -~]/g,
+    (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /**

@@ -11,8 +11,9 @@ function refusal(read: () => unknown): ApiErrorEntry {
     read();
   } catch (error) {
     assert.ok(error instanceof ApiError);
-    const { code, error: text, values } = error.body;
-    return { status: error.status, code, text, ...(values && { values }) };
+    const { status, values } = error;
+    const { code, error: text } = error.body;
+    return { status, code, text, ...(values && { values }) };
   }
   return assert.fail('nothing was refused');
 }

@@ -44,8 +44,8 @@ const ERRORS_INTRODUCTION = `Programs should rely on an error's code, which neve
 
 - [Errors for visitors](#errors-for-visitors): responses at the address of a tunnel, with the code in the \`Culvert-Error\` header. Visitors
 whose \`Accept\` header prefers HTML get a page; all others get \`{"error", "code"}\` as JSON.
-- [Errors of the API](#errors-of-the-api): responses of the REST interface and the WebSocket endpoints, \`{"error", "code"}\` as JSON, with
-\`values\` if the text has variable parts.
+- [Errors of the API](#errors-of-the-api): responses of the REST interface and the WebSocket endpoints, \`{"error", "code"}\` as JSON. The
+\`Culvert-Error-Values\` header has the variable parts of the text, if there are any.
 
 Responses with status 429 and 503 have a \`Retry-After\` header in whole seconds. \`…\` stands for a variable part of a text.`;
 

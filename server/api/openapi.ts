@@ -1,6 +1,6 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
 import { formatDuration } from '../../shared/duration.ts';
-import { API_ERRORS, type ApiErrorEntry, VISITOR_ERRORS } from '../../shared/errors.ts';
+import { API_ERRORS, ERROR_VALUES_FIELD, type ApiErrorEntry, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { type Json, type JsonObject, objectSchema, onlyValue, TEXT, UUID } from '../../shared/fields.ts';
 import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/value-rules.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -250,12 +250,11 @@ function errorsOf({ caller, body, errors = [] }: Route): ErrorName[] {
 
 /* Responses as OpenAPI describes them; the errors are those of the catalogue, with their codes and texts. */
 
-const VALUES: JsonObject = { number: { type: 'integer' }, more: { type: 'integer' } };
 const ERROR_SCHEMAS: ReadonlyMap<string, JsonObject> = new Map(
   Object.entries(API_ERRORS).map(([name, { code, text }]) => [
     name,
     objectSchema(
-      { error: textSchema(text), code: onlyValue(code), ...valuesSchema(text) },
+      { error: textSchema(text), code: onlyValue(code) },
       `${name.slice(0, 1).toUpperCase()}${name.slice(1)}Error`,
     ),
   ]),
@@ -272,6 +271,13 @@ const REQUEST_ID = {
 function headerField(schema: JsonObject): JsonObject {
   return { required: true, schema };
 }
+
+const ERROR_VALUES: JsonObject = {
+  [ERROR_VALUES_FIELD]: {
+    schema: { type: 'string' },
+    description: 'a JSON object of what varies in the text of the error, if anything does',
+  },
+};
 
 /** Fields that come with every error of a status. */
 const ERROR_FIELDS: Readonly<Record<number, JsonObject>> = {
@@ -313,7 +319,7 @@ function failure(status: number, names: readonly ErrorName[], components: Compon
   const [schema = {}] = schemas;
   return {
     description: names.map((name) => `${API_ERRORS[name].code}: ${API_ERRORS[name].text}`).join('; '),
-    headers: { ...REQUEST_ID, ...ERROR_FIELDS[status] },
+    headers: { ...REQUEST_ID, ...ERROR_VALUES, ...ERROR_FIELDS[status] },
     content: json(schemas.length === 1 ? schema : { anyOf: schemas }),
   };
 }
@@ -322,14 +328,6 @@ function textSchema(text: string): Json {
   if (!text.includes('{')) return onlyValue(text);
   const parts = text.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return { type: 'string', pattern: `^${parts.join('.+')}$`, examples: [exampleText(text)] };
-}
-
-/** What the text of an error varies by. A value for words has its own values beside it. */
-function valuesSchema(text: string): JsonObject {
-  const places = [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, VALUES[name] ?? TEXT.schema]);
-  if (places.length === 0) return {};
-  const values = objectSchema(Object.fromEntries(places));
-  return { 'values?': { ...values, additionalProperties: { type: ['string', 'integer'] } } };
 }
 
 function json(schema: JsonObject): JsonObject {

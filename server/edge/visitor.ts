@@ -293,6 +293,7 @@ export class Visitor implements SlotHolder, LimitedConnection, ExchangeOwner, Vi
         return this.#next(end.close);
       case 'failed':
         this.#tellOwner(request, end.refused);
+        if (end.code === 'tunnel-unknown') this.#record.countIn(requests.nowhere);
         this.#admission.refused();
         return this.#respond(
           errorResponse(end.code, requestFacts(plan), this.#upstreams.context.abuseContact, end.text),

@@ -82,8 +82,9 @@ function errorOf(read: () => unknown): ApiErrorEntry {
     read();
   } catch (error) {
     assert.ok(error instanceof ApiError);
-    const { code, error: text, values } = error.body;
-    return { status: error.status, code, text, ...(values && { values }) };
+    const { status, values } = error;
+    const { code, error: text } = error.body;
+    return { status, code, text, ...(values && { values }) };
   }
   assert.fail('it is accepted');
 }

@@ -7,6 +7,7 @@ import { textOf } from '../messages.ts';
 import { Network } from '../network/network.ts';
 import {
   readErrorBody,
+  readValues,
   readRefusal,
   readRetryAfter,
   refusesKey,
@@ -53,7 +54,7 @@ describe('readErrorBody', () => {
   ];
   for (const [error, text] of cases)
     it(`reads ${JSON.stringify(text)}`, () =>
-      assert.deepEqual(readErrorBody(JSON.stringify({ error })), { text, code: undefined, values: {} }));
+      assert.deepEqual(readErrorBody(JSON.stringify({ error })), { text, code: undefined }));
 
   for (const [code, expected] of [
     ['name-taken', 'name-taken'],
@@ -62,6 +63,12 @@ describe('readErrorBody', () => {
     it(`reads the code ${code} as ${expected}`, () =>
       assert.equal(readErrorBody(JSON.stringify({ error: 'x', code }))?.code, expected));
 
+  for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
+    it(`returns nothing for ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
+  }
+});
+
+describe('the values of an error', () => {
   const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`v${'_'.repeat(index)}`, 1]));
   const values: readonly (readonly [given: unknown, read: object])[] = [
     [
@@ -80,16 +87,13 @@ describe('readErrorBody', () => {
   ];
   for (const [given, read] of values)
     it(`reads the values ${JSON.stringify(given).slice(0, 60)}`, () =>
-      assert.deepEqual(readErrorBody(JSON.stringify({ error: 'x', values: given }))?.values, read));
+      assert.deepEqual(readValues(JSON.stringify(given)), read));
 
   it('takes no prototype for values', () =>
-    assert.deepEqual(readErrorBody('{"error":"x","values":{"__proto__":"x","constructor":1}}')?.values, {
-      constructor: 1,
-    }));
+    assert.deepEqual(readValues('{"__proto__":"x","constructor":1}'), { constructor: 1 }));
 
-  for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
-    it(`returns nothing for ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
-  }
+  for (const field of [undefined, '', '{', ['{}']])
+    it(`reads none from ${JSON.stringify(field)}`, () => assert.deepEqual(readValues(field), {}));
 });
 
 describe('a refusal of the key', () => {

@@ -114,7 +114,9 @@ const VALUE_NAME = /^[a-z_]{1,32}$/;
  */
 export function readRefusal(
   status: number,
-  headers: Pick<IncomingHttpHeaders, 'retry-after' | 'www-authenticate'>,
+  headers: Pick<IncomingHttpHeaders, 'retry-after' | 'www-authenticate'> & {
+    readonly 'culvert-error-values'?: string | readonly string[] | undefined;
+  },
   body: string,
   now: number,
 ): RelayRefusal {
@@ -122,7 +124,7 @@ export function readRefusal(
   const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
   return new RelayRefusal(status, error?.text ?? toMessage('relay.status', { status }), {
     code: error?.code,
-    values: error?.values,
+    values: readValues(headers['culvert-error-values']),
     retryAfterMs: readRetryAfter(headers['retry-after'], now),
     isOwn: error !== undefined && (status !== 401 || isChallenge),
   });
@@ -131,12 +133,11 @@ export function readRefusal(
 interface ErrorBody {
   readonly text: string;
   readonly code: string | undefined;
-  readonly values: ErrorValues;
 }
 
 /**
- * What `{"error": "<text>", "code": "<code>", "values": {…}}` has. Texts are made safe for a terminal: printable and
- * bounded. The error's is without its final punctuation.
+ * What `{"error": "<text>", "code": "<code>"}` has. The text is made safe for a terminal, printable and bounded, and is
+ * without its final punctuation.
  *
  * @returns `undefined` if the body is not such JSON, as from a proxy in front of the relay; the code may be missing
  */
@@ -148,19 +149,22 @@ export function readErrorBody(body: string): ErrorBody | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { error, code, values } = value as Partial<Record<string, unknown>>;
+  const { error, code } = value as Partial<Record<string, unknown>>;
   if (typeof error !== 'string') return undefined;
   // The text becomes a part of sentences.
   const text = withoutEnd(printable(error));
   if (text === '') return undefined;
-  return {
-    text,
-    code: typeof code === 'string' && ERROR_CODE.test(code) ? code : undefined,
-    values: readValues(values),
-  };
+  return { text, code: typeof code === 'string' && ERROR_CODE.test(code) ? code : undefined };
 }
 
-function readValues(given: unknown): ErrorValues {
+/** @param field {@link ERROR_VALUES_FIELD} of a response; its texts are made safe for a terminal as well */
+export function readValues(field: string | readonly string[] | undefined): ErrorValues {
+  let given: unknown;
+  try {
+    given = typeof field === 'string' ? JSON.parse(field) : undefined;
+  } catch {
+    return {};
+  }
   if (typeof given !== 'object' || given === null) return {};
   const values: Record<string, string | number> = {};
   for (const [name, value] of Object.entries(given).slice(0, VALUES_MAX)) {
