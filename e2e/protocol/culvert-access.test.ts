@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import type { NewLink } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount } from '../support/accounts.ts';
+import { codeIn, OAuthClient, submit, tokensIn } from '../support/agents.ts';
 import { mustKnock } from '../support/approvals.ts';
+import { CookieBrowser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/deadline.ts';
 import { basic, bearer } from '../support/locked-tunnels.ts';
 import { hostOf } from '../support/manual-client.ts';
@@ -72,6 +74,46 @@ describe('culvert and access to its tunnel', () => {
     terminal.type(CTRL_C);
     const end = await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
     assert.doesNotMatch(end, /mild/);
+  });
+
+  it('names the hosts of agents that ask, approves them, lists them, and revokes them', async () => {
+    const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, ['--mcp']);
+    const { slug } = tunnel;
+    assert.deepEqual(tunnel.access, { oauth: true });
+    const client = new OAuthClient(
+      relay.port,
+      `http://${hostOf(tunnel, relay)}/mcp`,
+      'https://agent.example/back',
+    );
+    await client.register({ client_name: 'Claude' });
+    const browser = new CookieBrowser();
+    const page = await browser.step(client.authorizeAddress());
+    const asked = await submit(browser, page, 'Ask the owner');
+    const knock = await child.line((line) => {
+      const event = JSON.parse(line) as {
+        readonly event: string;
+        readonly id: string;
+        readonly client?: unknown;
+      };
+      return event.event === 'knock' ? event : undefined;
+    });
+    const shown = { name: 'Claude', host: 'agent.example', returns_to: 'agent.example' };
+    assert.deepEqual(knock.client, shown);
+    assert.equal((await run(['knock', slug, knock.id, '--admit'])).out, 'Approved the visitor.');
+    const waiting = new URL(asked.head.field('location') ?? assert.fail(asked.text), page.url);
+    const back = await submit(browser, await browser.step(waiting), 'Allow');
+    const { access_token: token } = tokensIn(await client.redeem(codeIn(back, client)));
+    assert.equal(visitorOf(await ask(tunnel, [bearer(token)])), 'agent:agent.example');
+    const policy = `Access to ${slug} is restricted: approved agents.`;
+    const [first, , row = ''] = (await run(['access', slug])).out.split('\n');
+    const [agent = '', ...cells] = row.split(/ {2,}/);
+    assert.deepEqual(
+      [first, ...cells.slice(0, 4)],
+      [policy, 'agent.example', 'agent.example', 'Claude', '-'],
+    );
+    assert.equal((await run(['access', slug, '--revoke-agent', agent])).out, 'Revoked.');
+    await eventually(20_000, async () => assert.equal((await ask(tunnel, [bearer(token)])).status, 401));
+    assert.equal((await run(['access', slug])).out, policy);
   });
 
   it('generates three words, prints them, and admits a visitor who types them', async () => {

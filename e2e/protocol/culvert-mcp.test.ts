@@ -8,8 +8,10 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { onPosix } from '../../shared/testing/posix.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { OAuthClient, submit } from '../support/agents.ts';
 import { Api } from '../support/api.ts';
 import { ask, mustKnock } from '../support/approvals.ts';
+import { CookieBrowser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/deadline.ts';
 import {
   CULVERT_SCRIPT,
@@ -236,6 +238,28 @@ describe('culvert mcp', () => {
     assert.equal(untrusted.approvals[0].agent, POISON);
     await must('answer_approval', { tunnel: slug, approval: untrusted.approvals[0].id, admit: true });
     assert.equal((await ask(place, { headers: [cookie] })).status, 500);
+    await client.close();
+  });
+
+  it('lets in no other agent: neither a tool nor an answer to its request can', async () => {
+    const { client, must, refused } = await agent();
+    const { slug, id, public_url: url } = await must('open_tunnel', { port: service.port, knock: true });
+    assert.match(await refused('set_access', { tunnel: slug, oauth: true }), /oauth/);
+    const changed = await owner.api.send('PUT', `/v1/tunnels/${id}/access`, { json: { oauth: true } });
+    assert.equal(changed.status, 200);
+    const other = new OAuthClient(relay.port, `${url}/mcp`);
+    await other.register();
+    const browser = new CookieBrowser();
+    await submit(browser, await browser.step(other.authorizeAddress()), 'Ask the owner');
+    const { untrusted } = await must('list_approvals', { tunnel: slug });
+    const [asked] = untrusted.approvals;
+    assert.equal(asked.client.host, '127.0.0.1');
+    const answer = { tunnel: slug, approval: asked.id };
+    assert.match(
+      await refused('answer_approval', { ...answer, admit: true }),
+      /Only a person may approve it/,
+    );
+    await must('answer_approval', { ...answer, admit: false });
     await client.close();
   });
 

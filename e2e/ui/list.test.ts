@@ -432,6 +432,23 @@ describe('the list of tunnels:', () => {
       assert.equal((await answers(main, 1))[0]?.channel, 'knock:admit');
     });
 
+    it('of agents become rows, which the owner revokes', async () => {
+      const main = live({ ...QUIET_SHOP, lock: { kind: 'agents' } })();
+      const page = await open(main);
+      await page.getByRole('button', { name: 'Who has access to shop-demo: Agents (MCP)' }).click();
+      const rows = page
+        .getByRole('list', { name: 'Agents that have access to shop-demo' })
+        .getByRole('listitem');
+      await rows
+        .filter({ hasText: 'For ann.the-first@example.com' })
+        .getByText('Approved 2 h ago, never used')
+        .waitFor();
+      await rows.getByRole('button', { name: 'Revoke the agent of vscode.dev' }).click();
+      await page.getByRole('status').getByText('Revoked the agent of vscode.dev.').waitFor();
+      assert.deepEqual(asked(main, 'agent:revoke'), [{ key: 'shop', id: 'a2' }]);
+      assert.equal(await rows.count(), 2);
+    });
+
     it('are reached from their notification, from any screen, and answered with the keyboard', async () => {
       const main = live({ ...GUARDED, knocks: [ANN, BEN] })();
       const page = await open(main);

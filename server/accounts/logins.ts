@@ -1,5 +1,5 @@
 /**
- * Keys for people who sign in at the identity provider (docs/decisions/0034-keys-by-sign-in.md). A program asks, and a
+ * Keys for people who sign in at the identity provider (docs/decisions/0035-keys-by-sign-in.md). A program asks, and a
  * person approves in a browser. The request is sealed in the address of the page, and approving it creates an invitation
  * whose token only the program knows: so the relay remembers no request, and keys come from invitations alone.
  */
@@ -51,7 +51,7 @@ interface LoginsOptions {
   readonly seals: () => Seals;
   readonly store: Store;
   readonly clock: Pick<Clock, 'now'>;
-  /** what is good once within {@link LOGIN_SECONDS}: 0 for the first time */
+  /** counts approvals by {@link LOGIN_SECONDS}: 0 for the first one */
   readonly once: Pick<CreateLimiter, 'take'>;
 }
 

@@ -21,7 +21,7 @@ const NOT_YET: ReadonlySet<number> = new Set([404, 429, 503]);
 
 /** A request for a key that a person may approve. */
 export interface KeyRequest extends Pick<Login, 'url' | 'provider'> {
-  /** the page shows it, too */
+  /** also shown on the page */
   readonly code: string;
   /** @throws Error when nobody has approved in time; RelayUnreachable */
   readonly key: () => Promise<TakenInvite>;
