@@ -14,7 +14,7 @@ const LATE_MS = 10_000;
 const PASSWORD = { password: 'mild-oak-fern' };
 
 describe("a hostile holder of an agent's key (protocol.md section 2.1)", () => {
-  const { scope, relay } = sharedRelaySuite(WITH_TRUNKS);
+  const { scope, relay } = sharedRelaySuite({ ...WITH_TRUNKS, CULVERT_NAME_HOLD: '0s' });
   let owner: TestAccount;
   let agent: TestAccount;
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import { AccountPool, createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { concurrentTests } from '../support/scope.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
@@ -35,20 +35,28 @@ describe('the life of a tunnel (protocol.md section 3.5)', () => {
   async function assertGone(client: ManualClient): Promise<void> {
     assert.equal(await isAlive(client.account, client.tunnel), false);
     const { status, head } = await visit(relay.port, { host: client.host });
-    assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+    // A name stays reserved for its account.
+    const expected = client.tunnel.name === '' ? [404, 'tunnel-unknown'] : [503, 'tunnel-offline'];
+    assert.deepEqual([status, head.field('culvert-error')], expected);
   }
 
   describe('at expiry', () => {
-    together('the tunnel is gone immediately, its name free, its open connections cut', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE, name: 'brief' });
-      const { visitor, data, head } = await openConnection(client);
-      const broken = assert.rejects(visitor.rest(head), /ended/);
-      await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 100);
-      await assertGone(client);
-      await within(20_000, 'cut', broken);
-      await within(20_000, 'end of the data socket', data.socket.closed);
-      assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
-    });
+    together(
+      'the tunnel is gone immediately, its name free for its account, its open connections cut',
+      async () => {
+        const client = await ManualClient.start(scope, relay, onlyAccount(await createAccount(relay)), {
+          ttl: LIFE,
+          name: 'brief',
+        });
+        const { visitor, data, head } = await openConnection(client);
+        const broken = assert.rejects(visitor.rest(head), /ended/);
+        await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 100);
+        await assertGone(client);
+        await within(20_000, 'cut', broken);
+        await within(20_000, 'end of the data socket', data.socket.closed);
+        assert.equal((await client.account.api.create({ local_port: 1, name: 'brief' })).slug, 'brief');
+      },
+    );
 
     together('a tunnel without idle mode ends with 4002, despite traffic, and not before', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
@@ -83,16 +91,24 @@ describe('the life of a tunnel (protocol.md section 3.5)', () => {
   });
 
   describe('at close', () => {
-    together('the tunnel is gone immediately, its name free, its open connections cut', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { name: 'closed-one' });
-      const { visitor, data, head } = await openConnection(client);
-      const broken = assert.rejects(visitor.rest(head), /ended/);
-      await client.account.api.close(client.tunnel.id);
-      await assertGone(client);
-      await within(20_000, 'cut', broken);
-      await within(20_000, 'end of the data socket', data.socket.closed);
-      assert.equal((await pool.tunnel({ name: 'closed-one' })).tunnel.slug, 'closed-one');
-    });
+    together(
+      'the tunnel is gone immediately, its name free for its account, its open connections cut',
+      async () => {
+        const client = await ManualClient.start(scope, relay, onlyAccount(await createAccount(relay)), {
+          name: 'closed-one',
+        });
+        const { visitor, data, head } = await openConnection(client);
+        const broken = assert.rejects(visitor.rest(head), /ended/);
+        await client.account.api.close(client.tunnel.id);
+        await assertGone(client);
+        await within(20_000, 'cut', broken);
+        await within(20_000, 'end of the data socket', data.socket.closed);
+        assert.equal(
+          (await client.account.api.create({ local_port: 1, name: 'closed-one' })).slug,
+          'closed-one',
+        );
+      },
+    );
 
     together('a visitor who waits for the client gets an error', async () => {
       const client = await ManualClient.start(scope, relay, pool);

@@ -18,7 +18,8 @@ import { WITH_TRUNKS } from '../support/trunk-world.ts';
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
 /** Responses of a broken or overloaded relay, successful upgrades, and the 101st approval: other suites test them. */
-const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|PUT .*\/knocks\/\{knock_id\} 409)$/;
+const ELSEWHERE =
+  /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|PUT .*\/knocks\/\{knock_id\} 409|DELETE .*\/agents\/\{agent_id\} 200)$/;
 
 describe('GET /v1/openapi.json', () => {
   const settings = { ...WITH_TRUNKS, CULVERT_TRUST_PROXY: '127.0.0.1', CULVERT_RESOLVER: '' };
@@ -220,6 +221,31 @@ describe('GET /v1/openapi.json', () => {
     await on('POST /v1/domains/{id}/verify', 429, (await claimDomain(hasty, 'a0.shop.test')).id, hasty.api);
   });
 
+  it('describes kept names, and invalid requests for them', async () => {
+    const keep = 'POST /v1/names';
+    const on = (operation: string, status: number, request: ApiRequest = {}, name = 'shop') =>
+      send(operation, status, request, account.api, `/v1/names/${name}`);
+    await send(keep, 201, { json: { name: 'shop' } });
+    await send(keep, 200, { json: { name: 'shop' } });
+    for (const body of ['{', '[]', '{}']) await send(keep, 400, { body });
+    await send(keep, 403, { json: { name: 'mine' } }, free.api);
+    await send(keep, 409, { json: { name: 'shop' } }, (await createAccount(relay)).api);
+    await send(keep, 413, { body: ' '.repeat(17_000) });
+    await on('PUT /v1/names/{name}', 200, { json: { away: 'At lunch.', until: '2099-01-01T00:00:00Z' } });
+    await on('PUT /v1/names/{name}', 400, { json: { until: 'soon' } });
+    await on('PUT /v1/names/{name}', 404, { json: {} }, 'none');
+    await on('PUT /v1/names/{name}', 413, { body: ' '.repeat(17_000) });
+    await send('GET /v1/names', 200);
+    await on('DELETE /v1/names/{name}', 200);
+    await on('DELETE /v1/names/{name}', 404);
+  });
+
+  it('describes the agents of a tunnel', async () => {
+    await send('GET /v1/tunnels/{id}/agents', 200);
+    const path = `/v1/tunnels/{id}/agents/${UNKNOWN}`;
+    await send('DELETE /v1/tunnels/{id}/agents/{agent_id}', 404, {}, account.api, path);
+  });
+
   for (const operation of [
     'GET /v1/tunnels/{id}',
     'DELETE /v1/tunnels/{id}',
@@ -229,6 +255,7 @@ describe('GET /v1/openapi.json', () => {
     'GET /v1/tunnels/{id}/links',
     'DELETE /v1/tunnels/{id}/links/{link_id}',
     'GET /v1/tunnels/{id}/knocks',
+    'GET /v1/tunnels/{id}/agents',
   ]) {
     it(`describes ${operation} of a tunnel that does not exist`, () =>
       send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));
@@ -251,9 +278,9 @@ describe('GET /v1/openapi.json', () => {
   it('describes the refusal of a key with another scope', async () => {
     const { api } = await withNewKey(relay, account, '--admin');
     const scoped = validator.responses.filter((response) =>
-      /^\w+ \/v1\/(?:tunnels|domains).* 403$/.test(response),
+      /^\w+ \/v1\/(?:tunnels|domains|names).* 403$/.test(response),
     );
-    assert.equal(scoped.length, 16);
+    assert.equal(scoped.length, 22);
     for (const response of scoped) await send(response.slice(0, -' 403'.length), 403, {}, api);
   });
 

@@ -16,7 +16,7 @@ interface Operations {
 }
 
 /** Calls that a key for one tunnel may make. It sees and creates only its own tunnel. */
-const OWN_CALLS = ['GET /v1/account', 'GET /v1/tunnels'];
+const OWN_CALLS = ['GET /v1/account', 'GET /v1/tunnels', 'GET /v1/names'];
 const SOCKETS = ['/ws/control', '/ws/data', '/ws/trunk'];
 
 describe('a hostile holder of a key for one tunnel or an agent', () => {

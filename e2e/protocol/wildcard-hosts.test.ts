@@ -39,7 +39,10 @@ function expected(host: string): string {
 }
 
 describe('the hosts of a wildcard tunnel (protocol.md section 4.7)', () => {
-  const { scope, relay, pool } = relaySuite({ CULVERT_RESERVED_NAMES: 'www,status--acme' });
+  const { scope, relay, pool } = relaySuite({
+    CULVERT_RESERVED_NAMES: 'www,status--acme',
+    CULVERT_NAME_HOLD: '0s',
+  });
 
   async function get(host: string, headers: readonly Field[] = []): Promise<Response> {
     return await visit(relay.port, { host, headers });
