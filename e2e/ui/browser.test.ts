@@ -102,6 +102,8 @@ describe('the window in a browser', () => {
       har.log.entries.map(({ request }) => request.url),
       [`${url}/one`],
     );
+    const inspect = spawnCulvert(scope, ['inspect', '--tunnel', slug, '--json'], uiEnvironment(home));
+    assert.match(await inspect.line((line) => line), /"target":"\/one"/);
     await chooseFromPalette(page, `import ${slug}`);
     const [chooser] = await Promise.all([
       page.waitForEvent('filechooser'),
