@@ -88,7 +88,8 @@ export class InspectorServer {
     // A process that exits leaves no socket behind.
     process.once('exit', this.#onExit);
     if (this.#folder.hasFiles) chmodSync(this.#path, 0o600);
-    await findTunnels(this.#folder);
+    // A process that was stopped takes its time to answer, which nobody has to wait for.
+    findTunnels(this.#folder).catch(() => {});
   }
 
   /** Does nothing if it is shown already. */
