@@ -22,7 +22,11 @@ code{font-size:1rem;overflow-wrap:anywhere}
 .go{display:inline-block;margin:.5rem 0;padding:.5rem 1.25rem;border:2px solid var(--accent);border-radius:.5rem;background:var(--accent);color:var(--paper);font:inherit;font-weight:600;text-decoration:none}
 .go:hover{background:var(--paper);color:var(--accent)}
 button.go{cursor:pointer}
-@media(forced-colors:active){.go,.go:hover{background:ButtonFace;border-color:ButtonText;color:ButtonText}}
+details{margin:0 0 .75rem}
+summary{margin:.5rem 0;color:var(--accent);cursor:pointer}
+details .go{background:none;color:var(--accent)}
+details .go:hover{background:var(--accent);color:var(--paper)}
+@media(forced-colors:active){.go,.go:hover,details .go,details .go:hover{background:ButtonFace;border-color:ButtonText;color:ButtonText}}
 label{display:block;margin:0 0 .25rem}
 input{box-sizing:border-box;width:100%;padding:.5rem .75rem;border:2px solid var(--soft);border-radius:.5rem;background:var(--paper);color:var(--ink);font:inherit}
 [role=alert]{border-left:.25rem solid var(--warn);padding-left:.75rem}

@@ -19,6 +19,12 @@ export class CookieBrowser {
   cookies: Cookie[] = [];
   /** the addresses that were visited */
   readonly visited: string[] = [];
+  readonly #portOf: (url: URL) => number;
+
+  /** @param portOf where an address leads to on this machine; by default to its own port */
+  constructor(portOf = ({ port }: URL): number => Number(port)) {
+    this.#portOf = portOf;
+  }
 
   /** Opens an address of this machine, and follows no redirect. */
   async step(
@@ -29,7 +35,7 @@ export class CookieBrowser {
     this.visited.push(url.href);
     const cookie = this.#cookiesFor(url);
     const form: Field[] = body === undefined ? [] : [['Content-Type', 'application/x-www-form-urlencoded']];
-    const response = await visit(Number(url.port), {
+    const response = await visit(this.#portOf(url), {
       host: url.host,
       target: url.pathname + url.search,
       method,
