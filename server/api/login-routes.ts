@@ -121,12 +121,11 @@ function offerHtml(
   { digest, machine, address }: LoginRequest,
   { person, account, offer }: { readonly person: string; readonly account: string; readonly offer: string },
 ): string {
-  const from = escapeHtml(
-    [machine, address ?? 'the machine of the relay'].filter((part) => part !== '').join(', '),
-  );
-  return `<p>A program asks for a key for the account <b>${escapeHtml(account)}</b>, in the name of ${escapeHtml(person)}.</p>
+  const from = address ?? 'the machine of the relay';
+  const called = machine === '' ? '' : `, a computer that calls itself “${escapeHtml(machine)}”`;
+  return `<p>A program asks for an API key of the account <b>${escapeHtml(account)}</b>, for ${escapeHtml(person)}.</p>
 <p><b><code>${loginCode(digest)}</code></b></p>
-<p>Approve only if your own terminal shows this code. It asked from: ${from}.</p>
+<p>Approve it only if your own terminal shows this code. The request came from ${escapeHtml(from)}${called}.</p>
 <form method="post" action="${PAGE_PATH}/${offer}"><button class="go">Yes, sign in</button></form>
 <p>If you did not run <code>culvert login</code> just now, or somebody sent you here, close this page.</p>`;
 }
