@@ -271,7 +271,7 @@ describe('loadConfig', () => {
     [`CULVERT_REDIS_URL=redis://h ${POSTGRES} CULVERT_CLUSTER_SECRET=${SECRET} --reuse-port true --port 0`]: [
       `--reuse-port ${ONLY_WITH} a CULVERT_PORT that is not 0`,
     ],
-    '--prot 1': ["Unknown option '--prot'. Did you mean --port?"],
+    '--prot 1': ['Unknown option --prot. Did you mean --port?'],
     '--port': ['--port needs a value'],
     '--port -1': ['--port needs a value'],
     [`${ACME} CULVERT_ACME_ORDERS_PER_HOUR=0`]: [

@@ -1,6 +1,7 @@
 /** The relay's configuration, from flags and environment (docs/reference/settings.md). */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { optionProblem, type OptionTypes } from '../shared/command-options.ts';
 import { typedDuration } from '../shared/duration.ts';
 import { nearest } from '../shared/help-text.ts';
 import { CLIENT_VARIABLES } from '../shared/version.ts';
@@ -39,9 +40,6 @@ export type ConfigResult =
   | { readonly problems: readonly string[] };
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
-/** Flags by name, for `parseArgs`. */
-export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
-
 /**
  * Reads the configuration of a `culvert-relay` command.
  *
@@ -53,36 +51,20 @@ export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boo
 export function loadConfig(
   env: NodeJS.ProcessEnv,
   argv: readonly string[],
-  own: FlagTypes = {},
+  own: OptionTypes = {},
   maxOperands = 0,
 ): ConfigResult {
   const settings = ALL_SETTINGS.map(({ name }) => [name, { type: 'string' }] as const);
-  const options: FlagTypes = { ...Object.fromEntries(settings), ...own };
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...argv],
-      options,
-      strict: true,
-      allowPositionals: true,
-    });
-    const surplus = positionals[maxOperands];
-    if (surplus !== undefined) return { problems: [`unexpected argument "${surplus}"`] };
-    const result = readConfig(env, values);
-    return 'problems' in result ? result : { ...result, operands: positionals };
-  } catch (error) {
-    return { problems: [flagProblem(error, Object.keys(options))] };
-  }
-}
-
-function flagProblem(error: unknown, known: readonly string[]): string {
-  const message = error instanceof Error ? error.message : String(error);
-  const flag = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message)?.[1];
-  if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} needs a value`;
-  // The first sentence of the message of `parseArgs`; the rest is advice on escaping.
-  const text = message.split(/\n|\. /, 1).join('');
-  const unknown = /^Unknown option '--([^']*)'/.exec(text)?.[1];
-  const meant = unknown === undefined ? undefined : nearest(unknown, known);
-  return meant === undefined ? text : `${text}. Did you mean --${meant}?`;
+  const options: OptionTypes = { ...Object.fromEntries(settings), ...own };
+  const line = { args: [...argv], options, allowPositionals: true };
+  const { tokens } = parseArgs({ ...line, strict: false, tokens: true });
+  const wrong = optionProblem(tokens, options);
+  if (wrong !== undefined) return { problems: [[wrong.text, wrong.hint].filter(Boolean).join('. ')] };
+  const { values, positionals } = parseArgs(line);
+  const surplus = positionals[maxOperands];
+  if (surplus !== undefined) return { problems: [`unexpected argument "${surplus}"`] };
+  const result = readConfig(env, values);
+  return 'problems' in result ? result : { ...result, operands: positionals };
 }
 
 function readConfig(

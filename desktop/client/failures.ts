@@ -98,7 +98,7 @@ function forAll(advice: MessageValue): Advice {
 
 type ApiErrorCode = (typeof ALL_API_ERRORS)[number]['code'];
 
-/** What is known of the relay's errors besides its own words, by their codes. */
+/** What is known of the relay's errors besides their texts, by their codes. */
 const ADVICE = new Map<string, Advice & { readonly field?: string }>(
   Object.entries({
     'invalid-key': {

@@ -203,7 +203,7 @@ describe('culvert-relay migrate', () => {
       [['--to', to], /--from must be sqlite:/],
       [['--from', from, '--to', from], /must be postgres:/],
       [['--from', from], /CULVERT_DATABASE_URL without it, must be/],
-      [['--from', from, '--to', to, '--fast'], /Unknown option '--fast'/],
+      [['--from', from, '--to', to, '--fast'], /Unknown option --fast/],
     ] as const) {
       const { code, stderr } = await migrate(...args);
       assert.equal(code, 2, stderr);

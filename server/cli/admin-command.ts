@@ -4,7 +4,8 @@ import type { AdminAction, Outcome } from '../administration/action.ts';
 import { Administration, NotThereError } from '../administration/administration.ts';
 import { Given } from '../administration/given.ts';
 import { systemClock } from '../clock.ts';
-import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
+import type { OptionTypes } from '../../shared/command-options.ts';
+import { type Config, type ConfigResult, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';
 import { ConflictError } from '../store/store-errors.ts';
@@ -40,7 +41,7 @@ const JSON_OPTION = { json: { text: 'Print JSON instead of text.' } };
 /** A command that also accepts `--json` and the relay's settings. */
 export function adminCommand({ run, ...usage }: AdminCommand): RelayCommand {
   const options: RelayUsage['options'] = { ...usage.options, ...JSON_OPTION };
-  const own: FlagTypes = Object.fromEntries(
+  const own: OptionTypes = Object.fromEntries(
     Object.entries(options).map(
       ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
     ),

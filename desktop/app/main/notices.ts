@@ -265,7 +265,10 @@ export class Outage {
         kind: 'lost',
         key: undefined,
         title: t('notice.lost', { count: lost.length, slug: first.slug }),
-        text: t('problem.keepsTrying', { why: why ?? t('problem.noConnection') }),
+        text: t('failure.advised', {
+          what: why ?? t('problem.noConnection'),
+          advice: t('advice.keepsTrying'),
+        }),
       },
     ];
   }

@@ -744,7 +744,6 @@ const PROBLEMS = {
   'problem.dropSeveral': 'Drop one folder at a time.',
   'problem.dropNoFolder':
     'This is not a folder on this computer. Drop a single folder that you are allowed to read.',
-  'problem.keepsTrying': '{why} Culvert keeps trying.',
   'problem.noConnection': 'No connection to the relay.',
   'problem.cannotStart': 'Culvert cannot start',
   'problem.give': 'Enter {accepted}.',

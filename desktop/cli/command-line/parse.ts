@@ -1,5 +1,6 @@
 /** Splits a command line into options and operands, and reads the values of options. */
 import { parseArgs } from 'node:util';
+import { optionProblem } from '../../../shared/command-options.ts';
 import {
   HEADER_NAME_RULE,
   HEADER_RULE,
@@ -25,24 +26,17 @@ export type Values = ReturnType<typeof parse>['values'];
 export function parse(args: readonly string[]) {
   refuseSingleHyphens(args);
   const { others, isBare } = takeBarePassword(translateOptions(args));
-  try {
-    const { values, positionals } = parseArgs({
-      args: others,
-      options: OPTION_TABLE,
-      allowPositionals: true,
-    });
-    if (isBare && values.password !== undefined) throw new Error('--password is given twice');
-    const bare: { password?: string | true } = isBare ? { password: true } : {};
-    return { values: { ...values, ...bare }, positionals };
-  } catch (error) {
-    // The first sentence names the option; the rest explains the parser.
-    const text = (error instanceof Error ? error.message : String(error)).split('. ', 1)[0] ?? '';
-    const [, dashes = '', unknown = ''] = /^Unknown option '(--?)([^']*)'/.exec(text) ?? [];
-    if (unknown === '') throw new UsageError(`${text}.`);
-    const meant = nearest(unknown, Object.keys(OPTION_TABLE));
-    const hint = optionHint(unknown) ?? (meant === undefined ? '' : `Did you mean --${meant}?`);
-    throw new UsageError(`Unknown option ${dashes}${unknown}. ${hint}`.trimEnd());
+  const line = { args: others, options: OPTION_TABLE, allowPositionals: true } as const;
+  const { tokens } = parseArgs({ ...line, strict: false, tokens: true });
+  const wrong = optionProblem(tokens, OPTION_TABLE);
+  if (wrong !== undefined) {
+    const hint = (wrong.unknown === undefined ? undefined : optionHint(wrong.unknown)) ?? wrong.hint ?? '';
+    throw new UsageError(`${wrong.text}. ${hint}`.trimEnd());
   }
+  const { values, positionals } = parseArgs(line);
+  if (isBare && values.password !== undefined) throw new UsageError('--password is given twice.');
+  const bare: { password?: string | true } = isBare ? { password: true } : {};
+  return { values: { ...values, ...bare }, positionals };
 }
 
 /** Options with one hyphen, as some programs write them. @throws UsageError */

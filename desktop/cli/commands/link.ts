@@ -118,9 +118,9 @@ async function revokeLink(api: ApiClient, tunnels: readonly Tunnel[], link: stri
       await api.deleteLink(id, link);
       return;
     } catch (error) {
-      const isOther = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.linkNotFound);
+      const isOther = error instanceof RelayRefusal && error.is(API_ERRORS.linkNotFound);
       // It may have ended since it was listed, with all its links.
-      const isGone = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.tunnelNotFound);
+      const isGone = error instanceof RelayRefusal && error.is(API_ERRORS.tunnelNotFound);
       if (!isOther && !isGone) throw error;
     }
   }

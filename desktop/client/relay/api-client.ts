@@ -310,7 +310,7 @@ export class ApiClient {
     try {
       return await this.#call(method, path, body);
     } catch (error) {
-      const isMissing = error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound);
+      const isMissing = error instanceof RelayRefusal && error.is(API_ERRORS.notFound);
       throw isMissing ? new DomainUnsupported() : error;
     }
   }

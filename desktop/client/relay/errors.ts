@@ -56,15 +56,15 @@ export class RelayRefusal extends MessageError {
     this.isOwn = isOwn;
   }
 
-  /** Whether it is that error of the catalogue. */
+  /** Whether it is that error of the catalogue, and the relay's own. */
   is({ status, code }: ApiErrorEntry): boolean {
-    return this.status === status && this.code === code;
+    return this.isOwn && this.status === status && this.code === code;
   }
 }
 
 /** Whether the relay itself responds that the key is unknown or revoked. */
 export function refusesKey(error: unknown): boolean {
-  return error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.invalidKey);
+  return error instanceof RelayRefusal && error.is(API_ERRORS.invalidKey);
 }
 
 /** The relay could not be reached, the connection broke off, or the response is not a relay's. */
