@@ -393,6 +393,15 @@ const REQUEST_MESSAGES = {
   'import.harType': 'This is not a HAR file: {field} is not of type {type}.',
 } as const;
 
+/** Tunnels that other processes of this user serve. */
+const INSPECT_MESSAGES = {
+  'inspect.ended': 'The culvert process has ended.',
+  'inspect.silent': 'The culvert process does not respond.',
+  'inspect.tunnelEnded': 'This tunnel has ended.',
+  'inspect.otherVersion':
+    'A tunnel on this machine cannot be inspected, because a culvert process of another version serves it: {version}, and this is {own}. Restart that process, or inspect it with its own version.',
+} as const;
+
 /** Tunnels: why one is not online, and problems of its visitors and its local service. */
 const TUNNEL_MESSAGES = {
   'tunnel.lost': 'No connection to the relay: {why}.',
@@ -478,6 +487,7 @@ export const MESSAGES = {
   ...DIAGNOSTICS_MESSAGES,
   ...FAILURE_MESSAGES,
   ...FOLDER_MESSAGES,
+  ...INSPECT_MESSAGES,
   ...NETWORK_MESSAGES,
   ...PROJECT_MESSAGES,
   ...QUESTION_MESSAGES,

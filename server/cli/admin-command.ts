@@ -1,10 +1,10 @@
 /** What the commands that administer share. They work on the store, whether or not a relay uses it. */
 import { readFileSync } from 'node:fs';
+import type { OptionTypes } from '../../shared/command-options.ts';
 import type { AdminAction, Outcome } from '../administration/action.ts';
 import { Administration, NotThereError } from '../administration/administration.ts';
 import { Given } from '../administration/given.ts';
 import { systemClock } from '../clock.ts';
-import type { OptionTypes } from '../../shared/command-options.ts';
 import { type Config, type ConfigResult, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/database-address.ts';

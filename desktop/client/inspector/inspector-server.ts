@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
+import { toMessage } from '../messages.ts';
 import {
   describeRefusal,
   type InspectedHost,
@@ -156,7 +157,7 @@ export class InspectorServer {
   /** @throws CallRefused */
   #find(key: string): InspectedTunnel {
     for (const inspected of this.#tunnels) if (inspected.tunnel.id === key) return inspected;
-    throw new CallRefused('unknown-tunnel', 'This tunnel has ended.');
+    throw new CallRefused('unknown-tunnel', toMessage('inspect.tunnelEnded'));
   }
 }
 

@@ -3,6 +3,7 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 import { VERSION } from '../../../shared/version.ts';
+import { toMessage } from '../messages.ts';
 import type { LogMethods, TunnelEntry } from '../methods/log-methods.ts';
 import { CallRefused } from '../methods/method.ts';
 import { type Hello, type Peer, PROTOCOL } from '../methods/peer.ts';
@@ -30,18 +31,14 @@ export interface FoundTunnel extends TunnelEntry {
 /** No process listens at that path any longer. */
 class NobodyThere extends CallRefused {
   constructor() {
-    super('no-answer', 'The culvert process has ended.');
+    super('no-answer', toMessage('inspect.ended'));
   }
 }
 
 /** A process of another version of Culvert, which speaks another protocol. The message says what to do. */
 export class OtherVersion extends CallRefused {
   constructor({ version }: Pick<Hello, 'version'>) {
-    super(
-      'other-version',
-      `A tunnel on this machine cannot be inspected, because a culvert process of another version serves it: ${version}, and this is ${VERSION}. ` +
-        'Restart that process, or inspect it with its own version.',
-    );
+    super('other-version', toMessage('inspect.otherVersion', { version, own: VERSION }));
   }
 }
 
@@ -122,11 +119,11 @@ async function ask<M extends keyof LogMethods>(
   if (answer.ok) return answer.value;
   const { code, text } = answer.error;
   if (code !== 'no-answer') throw new CallRefused(code, text);
-  throw late.aborted ? silent() : new CallRefused(code, 'The culvert process has ended.');
+  throw late.aborted ? silent() : new CallRefused(code, toMessage('inspect.ended'));
 }
 
 function silent(): CallRefused {
-  return new CallRefused('no-answer', 'The culvert process does not respond.');
+  return new CallRefused('no-answer', toMessage('inspect.silent'));
 }
 
 interface Dialed {
@@ -163,7 +160,7 @@ function dial(path: string, pushed: (value: unknown) => void): Promise<Dialed> {
       // What answers speaks another language.
       fail(code.startsWith('HPE_') ? new OtherVersion({ version: 'unknown' }) : error);
     });
-    socket.on('close', () => fail(new CallRefused('no-answer', 'The culvert process has ended.')));
+    socket.on('close', () => fail(new CallRefused('no-answer', toMessage('inspect.ended'))));
     const peer = peerOver(
       socket,
       {
