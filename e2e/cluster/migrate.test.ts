@@ -17,6 +17,7 @@ const TABLES = [
   'tunnel_links',
   'agents',
   'released_names',
+  'kept_names',
   'endings',
   'relay_secrets',
   'audit',
@@ -32,6 +33,7 @@ const KEYS = {
   tunnel_links: 'id',
   agents: 'id',
   released_names: 'slug',
+  kept_names: 'name',
   endings: 'id',
   relay_secrets: 'name',
   audit: 'id',
@@ -59,7 +61,6 @@ describe('culvert-relay migrate', () => {
       CULVERT_DATA_DIR: folder,
       CULVERT_DATABASE_URL: from,
       CULVERT_BOOTSTRAP_KEY: bootstrapKey,
-      CULVERT_NAME_HOLD: '24h',
       CULVERT_RESOLVER: dns.address,
     });
     const account = await createAccount(old, { subdomain: 'acme' });
@@ -75,6 +76,7 @@ describe('culvert-relay migrate', () => {
     await account.api.send('DELETE', `${links}/${gone?.id}`);
     const held = await account.api.create({ local_port: 3000, name: 'held' });
     await account.api.send('DELETE', `/v1/tunnels/${held.id}`);
+    await account.api.send('POST', '/v1/names', { json: { name: 'kept' } });
     const revoked = await createAccount(old);
     await administer(old, 'key', 'revoke', revoked.keyId);
     await administer(old, 'invite', 'create', '--account', revoked.name);
@@ -116,6 +118,7 @@ describe('culvert-relay migrate', () => {
       tunnel_links: 1,
       agents: 0,
       released_names: 1,
+      kept_names: 1,
       endings: 1,
       // Three accounts with a key each, one of them revoked, and an invitation.
       audit: 8,
