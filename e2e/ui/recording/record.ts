@@ -41,8 +41,8 @@ const LABEL =
   'culvert http 3000 gives a local server a public address. A Stripe webhook arrives and fails, although its signature is valid. Sent again, it succeeds.';
 
 const scope = new Scope();
-let start = Infinity;
-const now = (): number => Math.max(0, (performance.now() - start) / 1000);
+let start = 0;
+const now = (): number => Math.round((performance.now() - start) / 10) / 100;
 const terminalFrames: TerminalFrame[] = [];
 const pageFrames: PageFrame[] = [];
 const captions: Caption[] = [];
@@ -135,6 +135,7 @@ async function record(): Promise<void> {
   screen.keepsStyles = true;
   await terminal.shows(/\$ $/);
   start = performance.now();
+  addTerminal(screen);
   const sample = setInterval(() => addTerminal(screen), 40);
   const type = async (keys: string): Promise<void> => {
     for (const character of keys) {
