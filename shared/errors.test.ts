@@ -43,6 +43,12 @@ describe('an error of the catalogue', () => {
       'this account is suspended: für\r\n🦊\u007f',
       { reason: 'für\r\n🦊\u007f' },
     ],
+    [
+      'has no values that are too long for a head',
+      new ApiError(withValues(API_ERRORS.accountSuspended, { reason: 'x'.repeat(2100) })),
+      `this account is suspended: ${'x'.repeat(2100)}`,
+      undefined,
+    ],
   ];
   for (const [what, { body, headers }, text, values] of errors)
     it(what, () => {

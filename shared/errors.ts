@@ -210,6 +210,9 @@ export function withValues<Entry extends ApiErrorEntry>(
 /** Field of an error response with the {@link ErrorValues} of its text, as JSON in ASCII. */
 export const ERROR_VALUES_FIELD = 'Culvert-Error-Values';
 
+/** A value may be as long as a request: a head with it would be too large for proxies and clients. */
+const VALUES_MAX_LENGTH = 2048;
+
 /** The body of every error of the REST interface and the WebSocket endpoints. */
 interface ApiErrorBody {
   readonly error: string;
@@ -230,7 +233,9 @@ export class ApiError extends Error {
     this.status = status;
     this.body = { error: text, code };
     this.values = values;
-    this.headers = values === undefined ? headers : { ...headers, [ERROR_VALUES_FIELD]: asciiOf(values) };
+    const field = values === undefined ? '' : asciiOf(values);
+    const isSent = field !== '' && field.length <= VALUES_MAX_LENGTH;
+    this.headers = isSent ? { ...headers, [ERROR_VALUES_FIELD]: field } : headers;
   }
 }
 
