@@ -102,6 +102,10 @@ export class OAuthClient {
     return response;
   }
 
+  async send(method: string, target: string, headers: readonly Field[] = []): Promise<Response> {
+    return await visit(this.#port, { method, host: `localhost:${this.#port}`, target, headers });
+  }
+
   async post(target: string, body: string, headers: readonly Field[] = []): Promise<Response> {
     const host = `localhost:${this.#port}`;
     return await visit(this.#port, { method: 'POST', host, target, headers, body });

@@ -21,6 +21,7 @@ import {
 import { TUNNEL, type Tunnel, TUNNEL_LIST } from '../../shared/tunnel.ts';
 import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts';
 import { endOf, stateOf } from '../access/approval-requests.ts';
+import { signedInOf } from '../access/people.ts';
 import { ttlLimitsOf } from '../accounts/accounts.ts';
 import { maxTtlOf, reachesTunnel } from '../accounts/api-keys.ts';
 import { type AgentRecord, batches, type LinkRecord, type StoredKnock } from '../store/records.ts';
@@ -295,7 +296,7 @@ function viewAgent(agent: AgentRecord): Agent {
     name,
     host,
     returns_to: returnsTo,
-    user: person,
+    user: person === null ? null : (signedInOf(person)?.name ?? null),
     created_at: rfc3339(createdAt),
     first_used_at: firstUsedAt === null ? null : rfc3339(firstUsedAt),
     last_used_at: lastUsedAt === null ? null : rfc3339(lastUsedAt),

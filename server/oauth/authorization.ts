@@ -245,7 +245,7 @@ export class Authorization {
   async #checkPassword(context: PageContext, person: Person, password: string): Promise<Answer> {
     const { tunnel, access } = context.request;
     const problem = await this.#options.checkPassword(tunnel, access, person.network, password);
-    // The owner may have changed the password meanwhile.
+    // The owner may have changed the password in the meantime.
     if (tunnel.access !== access) return this.#ask(context);
     if (problem === undefined) return await this.#approve(context, null);
     return this.#ask(context, problem === 'access-attempts' ? 'attempts' : 'password');

@@ -13,7 +13,7 @@ const WEB = /^https?:\/\/(?:[\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?(?:[/?]|$)/i;
 const LOOPBACK = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?:[/?].*)?)$/i;
 
 /**
- * Schemes that browsers and systems handle by themselves: whoever chooses the address would choose what they do. Those
+ * Schemes that browsers and systems handle by themselves: the sender of the address would choose what they do. Those
  * of Windows that begin with `ms-` start system programs.
  */
 const RESERVED =

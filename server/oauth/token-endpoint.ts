@@ -51,7 +51,7 @@ export class TokenEndpoint {
     }
   }
 
-  /** A client gives a token back: nothing is said of tokens that are not good. @throws StoreError */
+  /** A client gives a token back. The response is the same for a token that is not valid. @throws StoreError */
   async revoke(fields: ReadonlyMap<string, string>): Promise<JsonAnswer> {
     const { store, tokens, agents, clock } = this.#options;
     const token = fields.get('token');
