@@ -51,6 +51,15 @@ describe('agents in the store', () => {
     return store.releaseTunnels([{ ...tunnel, heldUntil }], 2000);
   }
 
+  async function keep(createdAt: number): Promise<void> {
+    const kept = { name: 'mcp', accountId: owner.id, createdAt, away: null, until: null };
+    assert.ok(await store.keepName(kept, { maxNames: 1, nameHold: 0 }));
+  }
+
+  async function letGo(now: number): Promise<void> {
+    assert.ok(await store.act('releaseName', [{ name: 'mcp', accountId: owner.id }, now], []));
+  }
+
   /** The next tunnel of the name. */
   function again(fields: object): Promise<unknown> {
     const next = aTunnel(owner.id, { slug: 'mcp', access: OAUTH, createdAt: 3000, ...fields });
@@ -199,12 +208,44 @@ describe('agents in the store', () => {
     });
 
     it('while their name is kept', async () => {
-      const kept = { name: 'mcp', accountId: owner.id, createdAt: 1000, away: null, until: null };
-      await store.keepName(kept, { maxNames: 1, nameHold: 0 });
+      await keep(1000);
       await release(2000);
       assert.ok(await isThere());
       await again({ createdAt: 9_000_000 });
       assert.ok(await isThere());
+    });
+
+    it('no longer than their name is held, even if it is kept later', async () => {
+      await redeem();
+      await release(7000);
+      await keep(8000);
+      assert.ok(!(await isThere()));
+      assert.deepEqual(await rotate('r1', 'r2', 8000), { kind: 'wrong' });
+    });
+
+    it('no longer than their name is kept, unless it is held', async () => {
+      await keep(1000);
+      await release(2000);
+      await letGo(3000);
+      assert.ok(!(await isThere()));
+    });
+
+    it('with their tunnel, and while it is held, when their name is let go', async () => {
+      await keep(1000);
+      await letGo(1500);
+      assert.ok(await isThere());
+      await keep(1600);
+      await release(7000);
+      await letGo(3000);
+      assert.ok(await isThere());
+    });
+
+    it('no longer than the hold, for who has their refresh token', async () => {
+      await redeem();
+      await release(7000);
+      assert.equal((await rotate('r1', 'r2', 6999)).kind, 'granted');
+      assert.deepEqual(await rotate('r2', 'r3', 7000), { kind: 'wrong' });
+      assert.ok(!(await isThere()));
     });
 
     for (const [how, fields] of [

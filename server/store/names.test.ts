@@ -42,7 +42,8 @@ describe('kept names in the store', () => {
       const annHas = outcomes.slice(0, 5).includes('done') || outcomes.slice(10, 15).includes('done');
       const bobHas = outcomes.slice(5, 10).includes('done') || outcomes.slice(15).includes('done');
       assert.notEqual(annHas, bobHas, `${name}: ${outcomes.join()}`);
-      for (const { id: accountId } of [ann, bob]) await store.act('releaseName', [{ name, accountId }], []);
+      for (const { id: accountId } of [ann, bob])
+        await store.act('releaseName', [{ name, accountId }, 2000], []);
     }
   });
 
@@ -99,8 +100,8 @@ describe('kept names in the store', () => {
     await store.insertTunnel(tunnel);
     await store.releaseTunnels([{ ...tunnel, heldUntil: NOW + 1000 }], NOW);
     const shop = { name: 'shop', accountId: ann.id };
-    assert.equal(await store.act('releaseName', [shop], []), true);
-    assert.equal(await store.act('releaseName', [shop], []), false);
+    assert.equal(await store.act('releaseName', [shop, 2000], []), true);
+    assert.equal(await store.act('releaseName', [shop, 2000], []), false);
     assert.equal((await store.restingNames(['shop'], NOW + 999)).length, 1);
     assert.equal((await store.restingNames(['shop'], NOW + 1000)).length, 0);
     assert.equal(await keep(bob, 'shop'), 'slug');

@@ -93,7 +93,7 @@ export class KeptNames {
       subject: name,
       detail: 'kept',
     });
-    const released = store.act('releaseName', [{ name, accountId: account.id }], [entry]);
+    const released = store.act('releaseName', [{ name, accountId: account.id }, clock.now()], [entry]);
     if (!(await orUnavailable(orRateLimited(released, clock)))) throw new ApiError(API_ERRORS.nameNotFound);
     await this.#follow(account, name, undefined);
     log('name released', { slug: name, account: account.id });

@@ -126,7 +126,7 @@ export const redeemCode = change(
     next: NewTokens,
     now: number,
   ): Promise<Grant> => {
-    const held = await lockAgent(db, given.id);
+    const held = await lockAgent(db, given.id, now);
     if (held?.agent.code.hash !== given.hash) return { kind: 'wrong' };
     const { agent } = held;
     const { code } = agent;
@@ -152,7 +152,7 @@ export const redeemCode = change(
  */
 export const rotateRefresh = change(
   async (db, given: Presented, next: NewTokens, now: number): Promise<Grant> => {
-    const held = await lockAgent(db, given.id);
+    const held = await lockAgent(db, given.id, now);
     if (held === undefined || held.agent.refresh === null || held.agent.clientHash !== given.clientHash)
       return { kind: 'wrong' };
     const { agent } = held;
@@ -196,13 +196,8 @@ function isSame(given: string | undefined, resource: string): boolean {
  * @returns `undefined` if the tunnel has no such agent
  */
 export const endAgent = change(
-  async (
-    db,
-    { accountId, slug }: Pick<TunnelRecord, 'accountId' | 'slug'>,
-    id: string,
-    now: number,
-  ): Promise<EndedAgent | undefined> => {
-    const held = await lockAgent(db, id);
+  async (db, { accountId, slug }: OwnName, id: string, now: number): Promise<EndedAgent | undefined> => {
+    const held = await lockAgent(db, id, now);
     const isOwn = held?.agent.accountId === accountId && held.agent.slug === slug;
     return held === undefined || !isOwn ? undefined : await end(db, held, now);
   },
@@ -223,7 +218,7 @@ export const revokeToken = change(
     clientHash: string | undefined,
     now: number,
   ): Promise<EndedAgent | undefined> => {
-    const held = await lockAgent(db, id);
+    const held = await lockAgent(db, id, now);
     if (held === undefined || (clientHash !== undefined && held.agent.clientHash !== clientHash))
       return undefined;
     const { agent, tunnel } = held;
@@ -257,10 +252,14 @@ interface HeldAgent {
 }
 
 /** The tunnel first, as where tunnels end, so that no two transactions wait for each other. */
-async function lockAgent(db: Db, id: string): Promise<HeldAgent | undefined> {
+async function lockAgent(db: Db, id: string, now: number): Promise<HeldAgent | undefined> {
   const found = await findAgent(db, id);
   if (found === undefined) return undefined;
   const tunnel = await tunnelOf(db, found);
+  if (tunnel === undefined && !(await isResting(db, found, now))) {
+    await remove(db, [found]);
+    return undefined;
+  }
   const agent = await db.selectFrom('agents').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
   return agent && { agent, tunnel };
 }
@@ -281,7 +280,38 @@ async function end(db: Db, { agent, tunnel }: HeldAgent, now: number): Promise<E
   return { agent, tunnel: { id: tunnel.id, revoked } };
 }
 
-function tunnelOf(db: Db, { accountId, slug }: Pick<AgentRecord, 'accountId' | 'slug'>) {
+/** A name of an account. */
+type OwnName = Pick<TunnelRecord, 'accountId' | 'slug'>;
+
+/** Whether an account keeps a name. */
+export async function isKept(db: Db, { slug, accountId }: OwnName): Promise<boolean> {
+  const kept = db.selectFrom('kept_names').select('name').where('name', '=', slug);
+  return (await kept.where('accountId', '=', accountId).executeTakeFirst()) !== undefined;
+}
+
+/**
+ * Whether a name without a tunnel is still its account's: held since that ended, or kept.
+ *
+ * @param now wall time in ms
+ */
+export async function isResting(db: Db, name: OwnName, now: number): Promise<boolean> {
+  const held = await db
+    .selectFrom('released_names')
+    .select('slug')
+    .where('slug', '=', name.slug)
+    .where('accountId', '=', name.accountId)
+    .where('heldUntil', '>', now)
+    .executeTakeFirst();
+  return held !== undefined || (await isKept(db, name));
+}
+
+/** Removes the agents of a name that has no tunnel, and is neither held nor kept. @param now wall time in ms */
+export async function removeAgentsOver(db: Db, name: OwnName, now: number): Promise<void> {
+  const isOver = (await tunnelOf(db, name)) === undefined && !(await isResting(db, name, now));
+  if (isOver) await removeAgentsAt(db, [name.slug]);
+}
+
+function tunnelOf(db: Db, { accountId, slug }: OwnName) {
   return db
     .selectFrom('tunnels')
     .select(['id', 'access', 'revokedLinks'])

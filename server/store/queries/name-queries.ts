@@ -2,6 +2,7 @@
 import { type Away, awayOf, type KeptName } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { lockAccount } from './account-queries.ts';
+import { removeAgentsOver } from './agent-queries.ts';
 import { mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForName } from './namespace.ts';
 import { actEnding, change, read } from './operation.ts';
@@ -27,6 +28,7 @@ export const keepName = change(
     const names = await keptNames(db, accountId);
     if (names.some((other) => other.name === name)) return undefined;
     if (names.length >= maxNames) throw new FullError(0);
+    await removeAgentsOver(db, { slug: name, accountId }, createdAt);
     const { numInsertedOrUpdatedRows } = await db
       .insertInto('kept_names')
       .values(kept)
@@ -81,16 +83,19 @@ export const changeName = change(
 /**
  * Lets a name go. It stays held if its last tunnel ended within the time for that.
  *
+ * @param now wall time in ms
  * @returns whether the account kept it
  */
 export const releaseName = actEnding(
-  async (db, { name, accountId }: Pick<KeptName, 'name' | 'accountId'>): Promise<boolean> => {
+  async (db, { name, accountId }: Pick<KeptName, 'name' | 'accountId'>, now: number): Promise<boolean> => {
     const { numDeletedRows } = await db
       .deleteFrom('kept_names')
       .where('name', '=', name)
       .where('accountId', '=', accountId)
       .executeTakeFirstOrThrow();
-    return numDeletedRows > 0n;
+    if (numDeletedRows === 0n) return false;
+    await removeAgentsOver(db, { slug: name, accountId }, now);
+    return true;
   },
 );
 

@@ -9,7 +9,7 @@ import {
 import { ConflictError, FullError } from '../store-errors.ts';
 import { recordIn } from '../schema.ts';
 import { lockAccount } from './account-queries.ts';
-import { removeAgentsAt } from './agent-queries.ts';
+import { isKept, isResting, removeAgentsAt } from './agent-queries.ts';
 import { bySlug, ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { actEnding, change, type Db, read } from './operation.ts';
@@ -58,21 +58,10 @@ export const insertTunnel = change(
 );
 
 /** Agents of the name stay if it was held or kept for its account, and the tunnel takes agents as the previous one did. */
-async function keepAgents(db: Db, { slug, accountId, access, createdAt }: TunnelRecord): Promise<void> {
-  const held = await db
-    .selectFrom('released_names')
-    .select('slug')
-    .where('slug', '=', slug)
-    .where('accountId', '=', accountId)
-    .where('heldUntil', '>', createdAt)
-    .executeTakeFirst();
-  const stays = access?.oauth === true && (held !== undefined || (await isKept(db, slug, accountId)));
+async function keepAgents(db: Db, tunnel: TunnelRecord): Promise<void> {
+  const { slug, accountId, access, createdAt } = tunnel;
+  const stays = access?.oauth === true && (await isResting(db, tunnel, createdAt));
   await removeAgentsAt(db, [slug], stays ? accountId : undefined);
-}
-
-async function isKept(db: Db, name: string, accountId: string): Promise<boolean> {
-  const kept = db.selectFrom('kept_names').select('name').where('name', '=', name);
-  return (await kept.where('accountId', '=', accountId).executeTakeFirst()) !== undefined;
 }
 
 async function tryInsert(db: Db, tunnel: TunnelRecord): Promise<boolean> {
@@ -294,8 +283,8 @@ export async function releaseTunnelsOf(
 
 /** Reserves those of the slugs that are to be held; agents stay with these and with kept names. */
 async function holdNames(db: Db, released: readonly ReleasedTunnel[], now: number): Promise<void> {
-  for (const { slug, accountId, heldUntil } of released)
-    if (heldUntil <= now && !(await isKept(db, slug, accountId))) await removeAgentsAt(db, [slug]);
+  for (const tunnel of released)
+    if (tunnel.heldUntil <= now && !(await isKept(db, tunnel))) await removeAgentsAt(db, [tunnel.slug]);
   const names = released.filter(({ heldUntil }) => heldUntil > now).toSorted(bySlug);
   if (names.length === 0) return;
   await db.deleteFrom('released_names').where('heldUntil', '<=', now).execute();
