@@ -623,5 +623,5 @@ function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
   const fields = Object.fromEntries(Object.entries(value).map(([name, field]) => [name, closed(field)]));
-  return 'properties' in fields ? { additionalProperties: false, ...fields } : fields;
+  return 'properties' in fields ? { ...fields, additionalProperties: false } : fields;
 }
