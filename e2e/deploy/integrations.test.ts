@@ -88,7 +88,7 @@ describe('integrations', () => {
       assert.equal(await page(url), 'the service');
       assert.equal((await child.stop('SIGTERM')).code, 0);
       assert.deepEqual(child.lines, [url]);
-      await eventually(20_000, async () => assert.match(await page(url), /no tunnel/i));
+      await eventually(20_000, async () => assert.match(await page(url), /tunnel-offline/));
     });
 
     it('fails if there can be no tunnel, and says why', async () => {
