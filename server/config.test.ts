@@ -166,6 +166,19 @@ describe('loadConfig', () => {
       );
   });
 
+  it('lets people sign in with a provider, which may be on this machine without https', () => {
+    const settings = (issuer: string) =>
+      config({ CULVERT_OIDC_ISSUER: issuer, CULVERT_OIDC_CLIENT_ID: 'relay' }).oidc;
+    const { issuer, ...others } = settings('https://id.example.com/realms/staff') ?? assert.fail('none');
+    assert.equal(issuer.href, 'https://id.example.com/realms/staff');
+    assert.deepEqual(
+      [others.clientSecret, others.name, others.scopes, others.groupsClaim, others.ttl],
+      [undefined, undefined, 'openid email profile', 'groups', 43_200],
+    );
+    for (const local of ['http://localhost:9000', 'http://127.0.0.1:1/x', 'http://[::1]:1'])
+      assert.ok(settings(local));
+  });
+
   it('trusts the configured proxies', () => {
     const { trustedProxies } = config({ CULVERT_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
     for (const address of ['10.1.2.3', '192.0.2.7'])
@@ -299,6 +312,13 @@ describe('loadConfig', () => {
     [`${ACME} CULVERT_TRUST_PROXY=127.0.0.1`]: [
       'CULVERT_ACME_EMAIL takes effect only without CULVERT_TRUST_PROXY, or with CULVERT_PROXY_PROTOCOL=on',
     ],
+    'CULVERT_OIDC_ISSUER=https://id.example.com': [`CULVERT_OIDC_ISSUER ${ONLY_WITH} CULVERT_OIDC_CLIENT_ID`],
+    'CULVERT_OIDC_CLIENT_ID=relay CULVERT_SIGN_IN_TTL=1h': [
+      `CULVERT_OIDC_CLIENT_ID ${ONLY_WITH} CULVERT_OIDC_ISSUER`,
+      `CULVERT_SIGN_IN_TTL ${ONLY_WITH} CULVERT_OIDC_ISSUER`,
+    ],
+    'CULVERT_OIDC_ISSUER=https://id.example.com CULVERT_OIDC_CLIENT_ID=relay CULVERT_OIDC_CLIENT_SECRET=x CULVERT_OIDC_CLIENT_SECRET_FILE=y':
+      ['CULVERT_OIDC_CLIENT_SECRET_FILE takes effect only without CULVERT_OIDC_CLIENT_SECRET'],
     'CULVERT_HTTP_PORT=81 CULVERT_ACME_CA=ca.pem': [
       `CULVERT_ACME_CA ${ONLY_WITH} CULVERT_ACME_EMAIL`,
       `CULVERT_HTTP_PORT ${ONLY_WITH} CULVERT_ACME_EMAIL`,
@@ -339,6 +359,22 @@ describe('loadConfig', () => {
     ['LOG_LEVEL', ['verbose', '3']],
     ['HOST', ['a b']],
     ['RESERVED_NAMES', ['A', 'a b', 'www,-x']],
+    [
+      'OIDC_ISSUER',
+      [
+        'id.example.com',
+        'http://id.example.com',
+        'http://localhost.evil.com',
+        'http://127.0.0.1.evil.com',
+        'https://u:p@x',
+        'https://x/?q',
+        'https://x/#f',
+        'file:///x',
+      ],
+    ],
+    ['OIDC_SCOPES', ['email', 'openid "email"']],
+    ['OIDC_NAME', ['x'.repeat(65), 'a\u0007b']],
+    ['SIGN_IN_TTL', ['0s', '721h', '12']],
   ];
   for (const [setting, values] of refused) {
     for (const value of values) {

@@ -31,7 +31,7 @@ export const API_ERRORS = {
     status: 403,
     code: 'agent-access',
     text:
-      "this api key is an agent's: access must have a password, basic, tokens, links or knock, or an allow list of private networks " +
+      "this api key is an agent's: access must have a password, basic, tokens, links, knock, sign_in or oauth, or an allow list of private networks " +
       'and ranges of at most /16 (IPv6: /32)',
   },
   agentHosts: {
