@@ -210,13 +210,9 @@ describe('a sign-in', () => {
       assert.deepEqual(await fixture.finish(fixture.fake.signIn(await depart()), AT_RELAY), failed);
     });
 
-    it('works in two tabs, and after 2,000 others have begun or failed', async () => {
+    it('works in two tabs, and after 2,000 others have begun', async () => {
       const [one, two] = [fixture.fake.signIn(await depart()), fixture.fake.signIn(await depart())];
-      for (let count = 0; count < 1000; count += 1) {
-        const other = fixture.fake.signIn(await depart(PLACE, `other ${count}`), { code: 'wrong' });
-        await fixture.finish(other, `other ${count}`, `198.51.100.${count % 200}`);
-        await depart(PLACE, `other ${count}`);
-      }
+      for (let count = 0; count < 2000; count += 1) await depart(PLACE, `other ${count}`);
       for (const back of [two, one]) onward(await fixture.finish(back, AT_RELAY));
     });
   });

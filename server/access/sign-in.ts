@@ -121,6 +121,11 @@ export class SignIn {
     return this.#options.provider && this.#options.name;
   }
 
+  /** The relay's own address. */
+  get publicUrl(): URL {
+    return this.#options.publicUrl();
+  }
+
   /** Whether browsers reach the relay with https. */
   get isSecure(): boolean {
     return this.#options.publicUrl().protocol === 'https:';

@@ -253,6 +253,11 @@ export function plainTarget({ target }: Pick<Visit, 'target'>): string {
   return withoutForm(target);
 }
 
+/** The address that begins a sign-in. */
+export function signInAddress({ prefix, target }: Visit): string {
+  return onThisHost(withParameter(prefix + target, SIGN_IN_PARAMETER));
+}
+
 /** The address that begins a sign-in as somebody else. */
 export function otherAddress({ prefix, target }: Visit): string {
   return onThisHost(withParameter(prefix + target, OTHER_PARAMETER));

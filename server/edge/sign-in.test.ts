@@ -241,6 +241,17 @@ describe('signing in at a tunnel', () => {
     await enter({ prefix: '/t/a', host: 'relay.test' });
   });
 
+  it('begins in the path form at the name that a person comes back to', async () => {
+    lock({ sign_in: ['*'] });
+    const asked = { prefix: '/t/a', target: '/b?c', host: '192.0.2.9:8080', fields: HTML };
+    const [location = ''] = fieldsOf(await respond(asked), 'location');
+    assert.equal(location, 'https://relay.test/t/a/b?c&culvert_gate=sign_in');
+    // A proxy may send another name for the relay's own: then that name begins, too.
+    const target = location.slice('https://relay.test/t/a'.length);
+    const begun = await respond({ ...asked, target });
+    assert.match(fieldsOf(begun, 'location')[0] ?? '', /^https:\/\/relay\.test\/auth\/begin\?/);
+  });
+
   it('keeps a pass while the rules admit the person, whatever else changes', async () => {
     lock({ version: 'one', sign_in: ['*@example.com'] });
     await comeBack();

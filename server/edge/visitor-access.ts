@@ -35,6 +35,7 @@ import {
   PASSWORD_FIELD,
   plainTarget,
   redirect,
+  signInAddress,
   startsAuthorization,
 } from './access-pages.ts';
 import { BusyError } from '../turnstile.ts';
@@ -323,9 +324,12 @@ export class VisitorAccess {
     const { contact } = this.#options;
     if (refused !== undefined) return refusedResponse({ head, visit, contact }, refused, false);
     const isPerson = !visit.upgrade && prefersHtml(fieldValue(head.fields, 'accept'));
-    return isPerson
-      ? this.#beginSignIn(head, visit, false)
-      : this.#refuse('access-required', head, visit, access, from);
+    if (!isPerson) return this.#refuse('access-required', head, visit, access, from);
+    // The path form may be asked for by another name of the relay, which a person does not come back to.
+    const { host, origin } = this.#options.signIn.publicUrl;
+    if (visit.prefix === '' || (fieldValue(head.fields, 'host') ?? '').toLowerCase() === host)
+      return this.#beginSignIn(head, visit, false);
+    return reply({ status: 302, fields: `Location: ${origin}${signInAddress(visit)}\r\nVary: Accept\r\n` });
   }
 
   /** @param isOther whether the person wants to be somebody else than the provider thinks */

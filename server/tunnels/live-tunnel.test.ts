@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { anAccess, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { LiveTunnel, tunnelUrls } from './live-tunnel.ts';
+import { isTunnelAt, LiveTunnel, tunnelUrls } from './live-tunnel.ts';
 
 const HOUR = 3_600_000;
 const traffic = (tunnel: LiveTunnel): void => tunnel.countIn(1);
@@ -129,6 +129,34 @@ describe('tunnelUrls', () => {
   const here = { subdomain: 'http://web.localhost:8080' };
   const path = 'http://localhost:8080/t/web';
   const there = { subdomain: 'https://web.tunnels.example.com', path: 'https://relay.example.com/t/web' };
+
+  for (const [host, prefix, given, expected] of [
+    ['web.tunnels.example.com', '', {}, true],
+    ['web.acme.example.net', '', { account: acme }, true],
+    ['web.acme.example.net', '', {}, false],
+    ['shop.example.org', '', { domain: 'shop.example.org' }, true],
+    ['shop.example.org', '', {}, false],
+    ['a.shop.example.org', '', { domain: 'shop.example.org' }, false],
+    ['a--web.tunnels.example.com', '', wildcard, true],
+    ['a--web.tunnels.example.com', '', {}, false],
+    ['--web.tunnels.example.com', '', wildcard, false],
+    ['evil.com/a--web.tunnels.example.com', '', {}, false],
+    ['a.shop.example.org', '', { domain: '*.shop.example.org', ...wildcard }, true],
+    ['b.a.shop.example.org', '', { domain: '*.shop.example.org', ...wildcard }, false],
+    ['evil-web.tunnels.example.com', '', wildcard, false],
+    ['web.tunnels.example.com', '/t/web', {}, false],
+    [null, '/t/web', {}, true],
+    [null, '/t/other', {}, false],
+    [null, '', {}, true],
+  ] as const)
+    it(`${expected ? 'are' : 'are not'} at ${host}${prefix} with ${JSON.stringify(given)}`, () => {
+      assert.equal(isTunnelAt({ ...tunnel, ...given }, { host, prefix }, hosted), expected);
+    });
+
+  it('are not at a prefix of a relay without the path form', () => {
+    const at = { host: null, prefix: '/t/web' };
+    assert.equal(isTunnelAt(tunnel, at, { ...hosted, pathForm: false }), false);
+  });
 
   for (const [what, given, addresses, publicUrl, urls] of [
     ['the subdomain, with the port of the relay', {}, local, here.subdomain, { ...here, path }],

@@ -402,7 +402,7 @@ export interface Addresses {
  * the relay that decide about a tunnel are at its own host without a prefix.
  */
 export function isTunnelAt(
-  tunnel: LiveTunnel,
+  tunnel: Parameters<typeof tunnelUrls>[0],
   { host, prefix }: { readonly host: string | null; readonly prefix: string },
   addresses: Addresses,
 ): boolean {
