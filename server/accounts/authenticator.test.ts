@@ -75,7 +75,7 @@ describe('Authenticator', () => {
       'of a suspended account, with the reason',
       () => test.store.setSuspension(account.name, 'unpaid'),
       () => key,
-      [403, 'this account is suspended: unpaid', {}],
+      [403, 'this account is suspended: unpaid', { 'Culvert-Error-Values': '{"reason":"unpaid"}' }],
     ],
     [
       'when the store fails',
