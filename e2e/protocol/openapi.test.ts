@@ -17,9 +17,9 @@ import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
-/** Responses of a broken or overloaded relay, successful upgrades, and the 101st approval: other suites test them. */
+/** Responses of a broken or overloaded relay, successful upgrades, the 101st approval, and what a provider is needed for: other suites test them. */
 const ELSEWHERE =
-  /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|PUT .*\/knocks\/\{knock_id\} 409|DELETE .*\/agents\/\{agent_id\} 200)$/;
+  /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|PUT .*\/knocks\/\{knock_id\} 409|DELETE .*\/agents\/\{agent_id\} 200|POST \/v1\/logins 201)$/;
 
 describe('GET /v1/openapi.json', () => {
   const settings = { ...WITH_TRUNKS, CULVERT_TRUST_PROXY: '127.0.0.1', CULVERT_RESOLVER: '' };
@@ -238,6 +238,14 @@ describe('GET /v1/openapi.json', () => {
     await send('GET /v1/names', 200);
     await on('DELETE /v1/names/{name}', 200);
     await on('DELETE /v1/names/{name}', 404);
+  });
+
+  it('describes the request for a key by sign-in', async () => {
+    const operation = 'POST /v1/logins';
+    const api = new Api(relay, undefined);
+    await send(operation, 404, { json: { digest: '0'.repeat(64) } }, api);
+    await send(operation, 400, { body: '[' }, api);
+    await send(operation, 413, { body: ' '.repeat(17_000) }, api);
   });
 
   it('describes the agents of a tunnel', async () => {
