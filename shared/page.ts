@@ -27,6 +27,10 @@ summary{margin:.5rem 0;color:var(--accent);cursor:pointer}
 details .go{background:none;color:var(--accent)}
 details .go:hover{background:var(--accent);color:var(--paper)}
 @media(forced-colors:active){.go,.go:hover,details .go,details .go:hover{background:ButtonFace;border-color:ButtonText;color:ButtonText}}
+dl{margin:0 0 .75rem}
+dt{color:var(--soft)}
+dd{margin:0 0 .5rem;overflow-wrap:anywhere}
+.quiet{min-height:1.5rem;padding:.25rem 0;border:0;background:none;color:var(--accent);font:inherit;text-decoration:underline;cursor:pointer}
 label{display:block;margin:0 0 .25rem}
 input{box-sizing:border-box;width:100%;padding:.5rem .75rem;border:2px solid var(--soft);border-radius:.5rem;background:var(--paper);color:var(--ink);font:inherit}
 [role=alert]{border-left:.25rem solid var(--warn);padding-left:.75rem}
