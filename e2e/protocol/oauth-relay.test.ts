@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Agent } from '../../shared/agents.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { codeIn, OAuthClient, submit, tokensIn } from '../support/agents.ts';
-import { CookieBrowser } from '../support/cookie-browser.ts';
+import { CookieBrowser, type Visited } from '../support/cookie-browser.ts';
 import { eventually } from '../support/deadline.ts';
 import { bearer, LockedTunnels } from '../support/locked-tunnels.ts';
 import type { Field } from '../support/raw-http.ts';
@@ -89,15 +89,20 @@ describe('agents of people who sign in (protocol.md section 11.6)', () => {
     return (json as { agents: Agent[] }).agents;
   }
 
+  /** Somebody signs in at the page of a client's request. */
+  async function signIn(client: OAuthClient, browser: CookieBrowser, account: string): Promise<Visited> {
+    const page = await browser.step(client.authorizeAddress());
+    const begun = await submit(browser, page, 'Sign in with Example');
+    const login = await browser.open(begun.head.field('location') ?? assert.fail(begun.text));
+    return await browser.signInAs(account, login);
+  }
+
   it('name the person, need their approval, and pass while the rules of now admit them', async () => {
     const tunnel = await locked.start({ oauth: true, sign_in: ['*@example.com'] });
     const client = clientOf(tunnel);
     await client.register();
     const browser = new CookieBrowser();
-    const page = await browser.step(client.authorizeAddress());
-    const begun = await submit(browser, page, 'Sign in with Example');
-    const login = await browser.open(begun.head.field('location') ?? assert.fail(begun.text));
-    const signedIn = await browser.signInAs('Ann@Example.com', login);
+    const signedIn = await signIn(client, browser, 'Ann@Example.com');
     assert.match(signedIn.text, /signed in as <strong>ann@example\.com/);
     assert.equal(signedIn.url.host, new URL(client.relay).host);
     const back = await submit(browser, signedIn, 'Allow');
@@ -117,18 +122,24 @@ describe('agents of people who sign in (protocol.md section 11.6)', () => {
     assert.match(replayed.text, /could not be completed/);
   });
 
+  it('name who has no address in a way that is safe to show', async () => {
+    const tunnel = await locked.start({ oauth: true, sign_in: ['*'] });
+    const client = clientOf(tunnel);
+    await client.register();
+    const browser = new CookieBrowser();
+    const person = 'eve\u001b[2J\u202e';
+    idp.people.set(person, {});
+    const back = await submit(browser, await signIn(client, browser, person), 'Allow');
+    tokensIn(await client.redeem(codeIn(back, client)));
+    assert.equal((await agentsOf(tunnel))[0]?.user, 'eve\\x1b[2J\\u{202e}');
+  });
+
   it('are not approved by others, who can sign in as somebody else', async () => {
     const tunnel = await locked.start({ oauth: true, sign_in: ['bob@example.com'] });
     const client = clientOf(tunnel);
     await client.register();
     const browser = new CookieBrowser();
-    const begun = await submit(
-      browser,
-      await browser.step(client.authorizeAddress()),
-      'Sign in with Example',
-    );
-    const login = await browser.open(begun.head.field('location') ?? assert.fail(begun.text));
-    const refused = await browser.signInAs('eve@example.com', login);
+    const refused = await signIn(client, browser, 'eve@example.com');
     assert.deepEqual(
       [refused.status, /whom the owner of this address does not let in/.test(refused.text)],
       [403, true],

@@ -524,14 +524,17 @@ describe('agents (protocol.md section 11.6)', () => {
           String(uri),
         );
       }
-      for (const body of [
-        '[]',
-        'x',
-        '{}',
-        '{"redirect_uris":[]}',
-        '{"redirect_uris":["https://a.example/"],"client_name":7}',
-      ])
-        assert.equal((await client.post('/oauth/register', body)).status, 400, body);
+      for (const [body, status, error] of [
+        ['[]', 400, 'invalid_redirect_uri'],
+        ['x', 400, 'invalid_client_metadata'],
+        ['{}', 400, 'invalid_redirect_uri'],
+        ['{"redirect_uris":[]}', 400, 'invalid_redirect_uri'],
+        ['{"redirect_uris":["https://a.example/"],"client_name":7}', 400, 'invalid_redirect_uri'],
+        [JSON.stringify({ name: 'x'.repeat(70_000) }), 413, 'invalid_client_metadata'],
+      ] as const) {
+        const refused = await client.post('/oauth/register', body, [['Content-Type', 'application/json']]);
+        assert.deepEqual([refused.status, errorIn(refused)], [status, error], body.slice(0, 60));
+      }
       for (const uri of [
         'https://app.example/back',
         'http://localhost/x',
@@ -560,19 +563,22 @@ describe('agents (protocol.md section 11.6)', () => {
         [{ grant_type: 'password' }, 'unsupported_grant_type'],
       ];
       for (const [changed, error] of rows) {
-        const { status, text, head } = await client.redeem(code, changed);
-        assert.deepEqual(
-          [status, (JSON.parse(text) as { error: string }).error],
-          [400, error],
-          JSON.stringify(changed),
-        );
+        const refused = await client.redeem(code, changed);
+        const { status, head } = refused;
+        assert.deepEqual([status, errorIn(refused)], [400, error], JSON.stringify(changed));
         assert.deepEqual(
           [head.field('cache-control'), head.field('access-control-allow-origin')],
           ['no-store', '*'],
         );
       }
       const basic: Field = ['Authorization', `Basic ${Buffer.from('a:b').toString('base64')}`];
-      assert.equal((await client.token({ grant_type: 'authorization_code', code }, [basic])).status, 401);
+      const secret = await client.token({ grant_type: 'authorization_code', code }, [basic]);
+      assert.deepEqual(
+        [secret.status, errorIn(secret), secret.head.field('www-authenticate')],
+        [401, 'invalid_client', 'Basic realm="culvert"'],
+      );
+      const large = await client.token({ grant_type: 'x'.repeat(20_000) });
+      assert.deepEqual([large.status, errorIn(large)], [413, 'invalid_request']);
       const redeemed = await client.redeem(code);
       tokensIn(redeemed);
       assert.deepEqual(
@@ -702,3 +708,7 @@ describe('agents (protocol.md section 11.6)', () => {
     tokensIn(await client.refresh(tokens.refresh_token));
   });
 });
+
+function errorIn({ text }: Response): unknown {
+  return (JSON.parse(text) as { error?: unknown }).error;
+}

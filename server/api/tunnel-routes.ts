@@ -19,6 +19,7 @@ import {
   readExtendTunnel,
 } from '../../shared/tunnel-requests.ts';
 import { TUNNEL, type Tunnel, TUNNEL_LIST } from '../../shared/tunnel.ts';
+import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts';
 import { endOf, stateOf } from '../access/approval-requests.ts';
 import { signedInOf } from '../access/people.ts';
@@ -296,7 +297,8 @@ function viewAgent(agent: AgentRecord): Agent {
     name,
     host,
     returns_to: returnsTo,
-    user: person === null ? null : (signedInOf(person)?.name ?? null),
+    // The provider says what is in a person's id, and clients accept no text that could move a cursor.
+    user: person === null ? null : escapeUnprintable(signedInOf(person)?.name ?? ''),
     created_at: rfc3339(createdAt),
     first_used_at: firstUsedAt === null ? null : rfc3339(firstUsedAt),
     last_used_at: lastUsedAt === null ? null : rfc3339(lastUsedAt),

@@ -210,10 +210,17 @@ function addJson(router: Router<ApiState>, { authorization, clients, tokenEndpoi
   );
 }
 
-/** Also on errors, so that a page that is a client can read them. */
+/** Also on errors, so that a page that is a client can read them, in the form that clients know. */
 async function withAnyOrigin(ctx: ApiContext, next: () => Promise<unknown>): Promise<void> {
   ctx.set({ ...ANY_ORIGIN, 'Cache-Control': 'no-store', Pragma: 'no-cache' });
-  await next();
+  try {
+    await next();
+  } catch (error) {
+    // The body could not be read.
+    if (!(error instanceof ApiError) || error.status >= 500) throw error;
+    const code = ctx.path === REGISTER_PATH ? 'invalid_client_metadata' : 'invalid_request';
+    answer(ctx, oauthError(code, error.message, error.status));
+  }
 }
 
 /** Puts a form into `ctx.request.rawBody`; an empty text for any other body. */
@@ -244,11 +251,14 @@ async function answerForm(
   ctx: ApiContext,
   respond: (fields: ReadonlyMap<string, string>) => Promise<JsonAnswer>,
 ): Promise<void> {
-  if (ctx.get('authorization') !== '')
+  if (ctx.get('authorization') !== '') {
+    // RFC 6749 section 5.2.
+    ctx.set('WWW-Authenticate', 'Basic realm="culvert"');
     return answer(
       ctx,
       oauthError('invalid_client', 'clients have no secrets here: send client_id alone', 401),
     );
+  }
   const fields = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(formOf(ctx))) {
     // RFC 6749 section 3.2.
