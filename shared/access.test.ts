@@ -48,9 +48,10 @@ describe('readAccess', () => {
     const given: Readonly<Record<string, readonly unknown[]>> = {
       allow: ['10.0.0.0/8', ['10.0.0.0/33'], Array.from({ length: ALLOW_MAX + 1 }, () => '::1')],
       basic: [
-        ...[{ user: 'ann' }, ...['a:b', '', 'half \ud83e'].map((user) => ({ user, password: 'x' }))].map(
-          (one) => [one],
-        ),
+        ...[
+          { user: 'ann' },
+          ...['a:b', '', 'half \ud83e', 'nna\u202e'].map((user) => ({ user, password: 'x' })),
+        ].map((one) => [one]),
         [ANN, ANN],
         [{ ...ANN, password: 'a\nb' }],
         users,
@@ -79,6 +80,7 @@ describe('readAccess', () => {
           'group:',
           `group:${'x'.repeat(129)}`,
           'group:a\n',
+          'group:a\u202e',
           'ann@ex.com\n',
           7,
         ].map((rule) => [rule]),

@@ -2,6 +2,7 @@ import * as yup from 'yup';
 import { API_ERRORS, ApiError, type ErrorValues, withValues } from './errors.ts';
 import { described, type Field, listOf, MARK, object, optional, TEXT, TIME, type TypeOf } from './fields.ts';
 import { parseNetwork } from './networks.ts';
+import { hasUnprintable } from './unprintable.ts';
 import type { ValueRule } from './value-rules.ts';
 
 /** The access policy of a tunnel in the REST interface (protocol.md section 11). */
@@ -139,7 +140,9 @@ export const NETWORK_RULE: ValueRule = {
 /** A user of `basic`. */
 export const USER_RULE: ValueRule = {
   code: 'user',
-  accepts: (value) => isText(value, USER, 1, USER_MAX_LENGTH),
+  // Clients accept no text from a relay that could move a cursor, or hide or reverse others.
+  accepts: (value) =>
+    typeof value === 'string' && isText(value, USER, 1, USER_MAX_LENGTH) && !hasUnprintable(value),
   accepted: `1 to ${USER_MAX_LENGTH} characters without a colon`,
 };
 
@@ -180,9 +183,14 @@ export const SIGN_IN_RULE: ValueRule = {
   code: 'signIn',
   accepts: (value) =>
     typeof value === 'string' &&
-    (value === '*' || GROUP.test(value) || (value.length <= EMAIL_MAX_LENGTH && EMAIL.test(value))),
+    (value === '*' || isGroup(value) || (value.length <= EMAIL_MAX_LENGTH && EMAIL.test(value))),
   accepted: 'ann@example.com, *@example.com, group:NAME or *',
 };
+
+/** See {@link USER_RULE} for what clients accept. */
+function isGroup(value: string): boolean {
+  return GROUP.test(value) && !hasUnprintable(value);
+}
 
 /** Lengths are in characters as people count them, not UTF-16 units. */
 function isText(value: unknown, pattern: RegExp, min: number, max: number): boolean {
