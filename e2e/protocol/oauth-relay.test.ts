@@ -15,6 +15,14 @@ function from(address: string): Field {
   return ['X-Forwarded-For', address];
 }
 
+/** Somebody signs in at the page of a client's request. */
+async function signIn(client: OAuthClient, browser: CookieBrowser, account: string): Promise<Visited> {
+  const page = await browser.step(client.authorizeAddress());
+  const begun = await submit(browser, page, 'Sign in with Example');
+  const login = await browser.open(begun.head.field('location') ?? assert.fail(begun.text));
+  return await browser.signInAs(account, login);
+}
+
 describe('registrations of agents (protocol.md section 11.6)', () => {
   // This machine counts as a proxy, so that a client can have any address.
   const suite = relaySuite({ CULVERT_TRUST_PROXY: '127.0.0.1', CULVERT_ADDRESS_CONNECTIONS: '0' });
@@ -87,14 +95,6 @@ describe('agents of people who sign in (protocol.md section 11.6)', () => {
   async function agentsOf({ id }: Tunnel): Promise<Agent[]> {
     const { json } = await locked.account.api.send('GET', `/v1/tunnels/${id}/agents`);
     return (json as { agents: Agent[] }).agents;
-  }
-
-  /** Somebody signs in at the page of a client's request. */
-  async function signIn(client: OAuthClient, browser: CookieBrowser, account: string): Promise<Visited> {
-    const page = await browser.step(client.authorizeAddress());
-    const begun = await submit(browser, page, 'Sign in with Example');
-    const login = await browser.open(begun.head.field('location') ?? assert.fail(begun.text));
-    return await browser.signInAs(account, login);
   }
 
   it('name the person, need their approval, and pass while the rules of now admit them', async () => {

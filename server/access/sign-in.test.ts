@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { SignInFixture } from '../testing/fake-provider.ts';
 import { anAccess } from '../testing/fixtures.ts';
+import { QUERY_MAX_LENGTH } from '../oauth/authorization-request.ts';
 import { AccessPolicy } from './access-policy.ts';
 import { isAdmitted, shownVisitor } from './access-check.ts';
 import {
@@ -92,8 +93,8 @@ describe('a sign-in', () => {
     assert.equal(await back(PLACE), `http://${HOST}:8080/a?b=c`);
     const path = { ...PLACE, host: null, prefix: '/t/a' };
     assert.equal(await back(path), 'http://relay.test:8080/t/a/a?b=c');
-    const page = { ...PLACE, host: null, target: '/oauth/authorize?x=y' };
-    assert.equal(await back(page), 'http://relay.test:8080/oauth/authorize?x=y');
+    const target = `/oauth/authorize?x=${'y'.repeat(QUERY_MAX_LENGTH)}`;
+    assert.equal(await back({ ...PLACE, host: null, target }), `http://relay.test:8080${target}`);
   });
 
   for (const [target, expected] of [

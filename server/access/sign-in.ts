@@ -18,7 +18,7 @@ import type { Seals } from './seals.ts';
 export const SIGN_IN_SECONDS = 600;
 /** How long the address is valid that brings a person who has signed in back to the tunnel. */
 export const ARRIVAL_SECONDS = 60;
-/** Maximum length of an address that a person is sent back to after the sign-in; others get its path, or `/`. */
+/** Maximum length of an address that a person is sent back to at a tunnel; for a longer one it is its path, or `/`. */
 export const WANTED_MAX_LENGTH = 3000;
 /** Number of sign-ins that the relay completes at the identity provider at the same time. */
 export const EXCHANGES_MAX = 32;
@@ -151,8 +151,10 @@ export class SignIn {
    * @returns the address to redirect the browser to
    */
   begin(place: Place, browser: string, isOther: boolean): string {
-    const shorter = { ...place, target: wantedAgain(place.target) };
-    const ticket: Ticket = { place: shorter, browser: digestOf(browser), isOther };
+    // Pages of the relay's own have limits of their own, and could not continue with less.
+    const isOwn = place.host === null && place.prefix === '';
+    const to = isOwn ? place : { ...place, target: wantedAgain(place.target) };
+    const ticket: Ticket = { place: to, browser: digestOf(browser), isOther };
     const url = new URL(SIGN_IN_PATH, this.#options.publicUrl());
     url.searchParams.set(TICKET_PARAMETER, this.#options.seals.seal('ticket', ticket, SIGN_IN_SECONDS));
     return url.href;
