@@ -46,6 +46,7 @@ const ALWAYS: readonly Exception[] = [
   { suite: 'relay-program', reason: ONE_PROCESS },
   { suite: 'large-bodies', reason: ONE_PROCESS },
   { suite: 'metrics', reason: 'each relay counts for itself' },
+  { suite: 'sign-in', reason: `${ONE_PROCESS}; e2e/cluster/sign-in.test.ts` },
   { suite: 'connection-limit', reason: 'each relay has its own limit' },
   { suite: 'address-limits', reason: "the addresses are nginx's" },
   {
@@ -135,6 +136,7 @@ const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]
       reason: 'the relay is reached with TLS',
     },
     { suite: 'local-service', titles: ['own Origin and Referer'], reason: 'the relay is reached with TLS' },
+    { suite: 'sign-in', reason: 'the relay is reached with TLS' },
     {
       suite: 'forwarding',
       titles: ['no hop-by-hop fields'],
