@@ -95,6 +95,8 @@ describe('a sign-in', () => {
     assert.equal(await back(path), 'http://relay.test:8080/t/a/a?b=c');
     const target = `/oauth/authorize?x=${'y'.repeat(QUERY_MAX_LENGTH)}`;
     assert.equal(await back({ ...PLACE, host: null, target }), `http://relay.test:8080${target}`);
+    const raw = { ...PLACE, host: null, target: '/login/\r\nX: y' };
+    assert.equal(await back(raw), 'http://relay.test:8080/login/%0d%0aX:%20y');
   });
 
   for (const [target, expected] of [

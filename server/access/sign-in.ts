@@ -152,8 +152,8 @@ export class SignIn {
    */
   begin(place: Place, browser: string, isOther: boolean): string {
     // Pages of the relay's own have limits of their own, and could not continue with less.
-    const isOwn = place.host === null && place.prefix === '';
-    const to = isOwn ? place : { ...place, target: wantedAgain(place.target) };
+    const max = place.host === null && place.prefix === '' ? Infinity : WANTED_MAX_LENGTH;
+    const to = { ...place, target: wantedAgain(place.target, max) };
     const ticket: Ticket = { place: to, browser: digestOf(browser), isOther };
     const url = new URL(SIGN_IN_PATH, this.#options.publicUrl());
     url.searchParams.set(TICKET_PARAMETER, this.#options.seals.seal('ticket', ticket, SIGN_IN_SECONDS));
@@ -293,14 +293,14 @@ export class SignIn {
 }
 
 /** Browsers percent-encode some characters that a target may have as raw bytes. */
-function wantedAgain(target: string): string {
+function wantedAgain(target: string, max: number): string {
   const written = target.replaceAll(
     /[^!-~]/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).padStart(2, '0')}`,
   );
-  if (written.length <= WANTED_MAX_LENGTH) return written;
+  if (written.length <= max) return written;
   const [path = '/'] = written.split('?', 1);
-  return path.length <= WANTED_MAX_LENGTH ? path : '/';
+  return path.length <= max ? path : '/';
 }
 
 /** @returns the parameter, if it is there once */
