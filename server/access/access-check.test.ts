@@ -27,6 +27,7 @@ const POLICIES: Readonly<Record<string, Partial<StoredAccess>>> = {
   password: { password: 'hash' },
   links: { links: true },
   knock: { knock: true },
+  oauth: { oauth: true },
   tokens: { tokens: [CI, { name: 'agent', hash: hashKey(`${TOKEN}2`) }] },
   net: { allow: ['10.0.0.0/8', '2001:db8::/32'] },
   home: { allow: ['192.0.2.0/24'] },
@@ -127,7 +128,22 @@ function options(fields = '', more: Asked = {}): Asked {
 /** The verdict for a policy and a request, or the fields of one. */
 type Row = readonly [policies: string, asked: Asked | string, verdict: string];
 
+const AGENT = authorization('Bearer cva_secret');
+
 const ROWS: Readonly<Record<string, readonly Row[]>> = {
+  'takes a token of OAuth for an agent, where the policy takes agents, and keeps it from the service': [
+    ['oauth', AGENT, 'agent cva_secret'],
+    ['oauth tokens', AGENT, 'agent cva_secret'],
+    ['oauth tokens', BEARER, 'token ci'],
+    ['oauth', AGENT + AGENT, 'agent undefined'],
+    ['oauth', BEARER + AGENT, 'agent undefined'],
+    ['oauth', BEARER, 'ask'],
+    ['oauth password', COOKIE + AGENT, 'pass password, hides Authorization'],
+    ['password', COOKIE + AGENT, 'pass password'],
+    ['password', AGENT, 'ask'],
+    ['tokens', AGENT, 'token undefined'],
+    ['oauth', options(), 'preflight'],
+  ],
   'gives access to visitors from allowed addresses only, whatever their credentials': [
     ...['10.1.2.3', '2001:db8::1', '::ffff:10.0.0.1'].map((address): Row => [
       'net',

@@ -22,6 +22,7 @@ import {
   allTunnels,
   anAccess,
   anAccount,
+  anAgent,
   anInvitation,
   aTunnel,
   ofEach,
@@ -208,6 +209,23 @@ describe('culvert-relay backup and restore', () => {
       [['late', 'spam']],
     );
     await assert.rejects(store.insertTunnel(aTunnel(account.id, { slug: 'late' })), ConflictError);
+  });
+
+  it('keep agents revoked, and those whose tunnel takes none any more', async () => {
+    const takes = anAccess({ oauth: true });
+    const [open, shut] = ['open', 'shut'].map((slug) => aTunnel(account.id, { slug, access: takes }));
+    assert.ok(open && shut);
+    for (const tunnel of [open, shut]) await store.insertTunnel(tunnel);
+    const [revoked, kept, excluded] = [anAgent(open), anAgent(open), anAgent(shut)];
+    assert.ok(revoked && kept && excluded);
+    for (const agent of [revoked, kept, excluded]) await store.insertAgent(agent, 9);
+    await run('backup', file);
+    await store.endAgent(open, revoked.id, 2000);
+    await store.setAccess(shut.id, { access: ACCESS, kept: [] }, 'any');
+    assert.deepEqual(await restored(), ['1 agent that was revoked after the backup stays revoked.']);
+    const left = [];
+    for (const { id } of [revoked, kept, excluded]) left.push((await store.findAgent(id)) !== undefined);
+    assert.deepEqual(left, [false, true, false]);
   });
 
   it('keep domains removed or lost to another account, with their tunnels', async () => {

@@ -108,6 +108,7 @@ function describeEnded(ended: KeptEndings): string[] {
     [ended.tunnelsSuspended, 'tunnel', 'suspended'],
     [ended.domainsRemoved, 'domain', 'removed'],
     [ended.linksRevoked, 'link', 'revoked'],
+    [ended.agentsRevoked, 'agent', 'revoked'],
   ];
   return kinds
     .filter(([count]) => count > 0)

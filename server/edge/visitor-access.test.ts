@@ -152,6 +152,13 @@ describe('VisitorAccess', () => {
     return entry;
   }
 
+  /** The same for a token that has to be looked up. */
+  function sendSlowly(token: string): Promise<Entry | undefined> {
+    const head = headOf(`GET / HTTP/1.1\r\nHost: a.test\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    const from = { address: '192.0.2.1', network: '192.0.2.1', trusted: false };
+    return Promise.resolve(visitorAccess.enter(head, visitTo('/'), from));
+  }
+
   /** @returns the outcome of opening a signed link */
   function openLink(fields: string, { method = 'GET', upgrade = false } = {}): number | string {
     const head = headOf(`${method} /?a HTTP/1.1\r\nHost: a.test\r\n${fields}\r\n`);
@@ -266,6 +273,64 @@ describe('VisitorAccess', () => {
         onCheck = changeTo(change);
         assert.equal(await submit('oak'), status, JSON.stringify(change));
       }
+    });
+  });
+
+  describe('with agents', () => {
+    const AGENT = { id: '0123456789abcdef', visitor: 'agent:0123456789abcdef:claude.ai' };
+
+    beforeEach(() => {
+      lock({ oauth: true });
+      agents.set('cva_right', AGENT).set('cva_old', 'expired').set('cva_known', Promise.resolve(AGENT));
+    });
+
+    it('gives access without a cookie, and notes the use', async () => {
+      const { version } = tunnel.access ?? {};
+      const kept = { authorization: true };
+      const allowed = { visitor: AGENT.visitor, agent: AGENT, version, kept, cookie: undefined };
+      assert.deepEqual(send('cva_right'), allowed);
+      assert.deepEqual(await sendSlowly('cva_known'), allowed);
+      assert.deepEqual(used, [AGENT.id, AGENT.id]);
+    });
+
+    it('counts wrong tokens, but neither those that the agent renews nor those that nobody can look up now', async () => {
+      for (let each = 0; each < ACCESS_ATTEMPTS_PER_MINUTE; each += 1) {
+        assert.match(read(send('cva_old')).text, /401[^]*resource_metadata="here", error="invalid_token"/);
+        assert.equal(outcome(send(`cva_${each}`)), 401);
+      }
+      assert.equal(outcome(send('cva_wrong')), 429);
+      assert.equal(outcome(send('cva_old')), 401);
+      assert.equal(outcome(send('cva_right')), 'in');
+      agents.set('cva_busy', Promise.reject(new BusyError()));
+      assert.equal(outcome(await sendSlowly('cva_busy')), 503);
+      assert.equal(outcome(send('of-another-kind')), 401);
+    });
+
+    it('applies the policy that the owner sets while the agent is looked up', async () => {
+      const entry = sendSlowly('cva_known');
+      lock({ password: 'oak' });
+      assert.equal(outcome(await entry), 401);
+    });
+
+    it('ends with the agent, with the right of its person, and with the policy that takes agents', () => {
+      const revoked = new Set<string>();
+      const person = { ...AGENT, visitor: `${AGENT.visitor};user::e:ann@example.com` };
+      const standing = (agent: typeof AGENT): string =>
+        visitorAccess.standing({ ...tunnel, revokedLinks: revoked } as unknown as LiveTunnel, '192.0.2.1', {
+          visitor: agent.visitor,
+          agent,
+          version: 'other',
+          kept: { authorization: true },
+          cookie: undefined,
+        });
+      assert.deepEqual([standing(AGENT), standing(person)], ['allowed', 'allowed']);
+      lock({ oauth: true, sign_in: ['bob@example.com'] });
+      assert.deepEqual([standing(AGENT), standing(person)], ['allowed', 'revoked']);
+      revoked.add(AGENT.id);
+      assert.equal(standing(AGENT), 'revoked');
+      revoked.clear();
+      lock({ knock: true });
+      assert.equal(standing(AGENT), 'revoked');
     });
   });
 

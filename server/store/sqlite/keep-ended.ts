@@ -23,6 +23,7 @@ export interface KeptEndings {
   tunnelsSuspended: number;
   domainsRemoved: number;
   linksRevoked: number;
+  agentsRevoked: number;
 }
 
 export const NOTHING_KEPT: Readonly<KeptEndings> = {
@@ -34,6 +35,7 @@ export const NOTHING_KEPT: Readonly<KeptEndings> = {
   tunnelsSuspended: 0,
   domainsRemoved: 0,
   linksRevoked: 0,
+  agentsRevoked: 0,
 };
 
 /**
@@ -82,7 +84,13 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
       await releaseTunnelsOf(copy, claim, { now, nameHold: 0 });
       kept.domainsRemoved += 1;
     },
-    agent: async (id) => void (await copy.deleteFrom('agents').where('id', '=', id).execute()),
+    agent: async (id) => {
+      const { numDeletedRows } = await copy
+        .deleteFrom('agents')
+        .where('id', '=', id)
+        .executeTakeFirstOrThrow();
+      kept.agentsRevoked += Number(numDeletedRows);
+    },
   };
   const endings = await replaced.selectFrom('endings').selectAll().execute();
   for (const { kind, id } of endings) await remove[kind](id);
@@ -144,9 +152,9 @@ async function keepTunnels(replaced: Db, copy: Db): Promise<number> {
       .set({ ...laterOf(before, present), revokedLinks: revoked })
       .where('id', '=', id)
       .execute();
-    revokedLinks += revoked.length - before.revokedLinks.length;
     const ids = revoked.map(([link]) => link);
-    await copy.deleteFrom('tunnel_links').where('tunnelId', '=', id).where('id', 'in', ids).execute();
+    const links = copy.deleteFrom('tunnel_links').where('tunnelId', '=', id).where('id', 'in', ids);
+    revokedLinks += Number((await links.executeTakeFirstOrThrow()).numDeletedRows);
     if (present.access?.oauth !== true) await removeAgentsAt(copy, [present.slug]);
   }
   return revokedLinks;
