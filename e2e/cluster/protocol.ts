@@ -47,6 +47,11 @@ const ALWAYS: readonly Exception[] = [
   { suite: 'large-bodies', reason: ONE_PROCESS },
   { suite: 'metrics', reason: 'each relay counts for itself' },
   { suite: 'sign-in', reason: `${ONE_PROCESS}; e2e/cluster/sign-in.test.ts` },
+  {
+    suite: 'oauth',
+    reason: 'each relay counts for itself, and learns of changes within a second; e2e/cluster/agents.test.ts',
+  },
+  { suite: 'oauth-relay', reason: `${ONE_PROCESS}; each relay has its own list of registrations` },
   { suite: 'connection-limit', reason: 'each relay has its own limit' },
   { suite: 'address-limits', reason: "the addresses are nginx's" },
   {
