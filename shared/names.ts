@@ -130,3 +130,14 @@ function readObject(body: unknown): Readonly<Record<string, unknown>> {
     throw new ApiError(API_ERRORS.invalidBody);
   return body as Readonly<Record<string, unknown>>;
 }
+
+/** Longest beginning of a message in a list. */
+const SHOWN_LENGTH = 100;
+
+/** What a list shows of a message. */
+export function firstLine(away: string): string {
+  const whole = away.trim();
+  const [first = ''] = whole.split('\n');
+  const shown = Array.from(first).slice(0, SHOWN_LENGTH).join('');
+  return shown === whole ? shown : `${shown.trimEnd()} …`;
+}

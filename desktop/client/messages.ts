@@ -423,6 +423,7 @@ const TUNNEL_MESSAGES = {
   'tunnel.sleeps': 'This computer is going to sleep.',
   'tunnel.stopped': 'Stopped.',
   'ended.youStopped': 'You stopped the tunnel.',
+  'ended.youPaused': 'You paused the tunnel.',
   'ended.otherAccount': 'You signed in to a different account.',
   'ended.youSignedOut': 'You signed out.',
   'ended.quit': 'Culvert was quit.',

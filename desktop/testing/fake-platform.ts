@@ -134,7 +134,14 @@ export class FakeApi implements RelayApi {
   }
 
   listNames(): Promise<KeptName[]> {
-    return this.#answer('names', () => this.names);
+    // Asked now and then in the background.
+    return this.failure === undefined ? Promise.resolve(this.names) : Promise.reject(this.failure);
+  }
+
+  releaseName(name: string): Promise<void> {
+    return this.#answer(`release ${name}`, () => {
+      this.names = this.names.filter((kept) => kept.name !== name);
+    });
   }
 
   keepName(name: string): Promise<KeptName> {

@@ -72,6 +72,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     },
     tunnels: [],
     others: [],
+    names: [],
     diagnostics: undefined,
     invitation: undefined,
     drop: undefined,

@@ -156,6 +156,53 @@ describe('the list of tunnels:', () => {
     });
   });
 
+  describe('a kept name', () => {
+    it('is paused, gets a message, and is resumed', async () => {
+      const named = { ...QUIET_SHOP, name: QUIET_SHOP.slug };
+      const kept = { key: named.slug, away: undefined, until: undefined };
+      const main: ScriptedMain = scripted(
+        { tunnels: [named] },
+        {
+          'tunnel:pause': () => void main.show({ tunnels: [{ ...named, status: STOPPED }], names: [kept] }),
+          'name:away': ({ away }) => void main.show({ names: [{ ...kept, away: away ?? undefined }] }),
+          'tunnel:start': () => void main.show({ tunnels: [named], names: [] }),
+        },
+      )();
+      const page = await open(main);
+      await page.getByRole('button', { name: `Pause ${named.slug}` }).click();
+      await focused(page, `start-${named.key}`);
+      await card(page, named.slug).getByText('Visitors are told that it is offline.').waitFor();
+      await page.getByRole('button', { name: `Message ${named.slug}` }).click();
+      await page.getByLabel('What visitors read').fill('Back after lunch.\nCall me.');
+      await page.getByLabel('When you are back').selectOption('In an hour');
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await focused(page, `away-${named.key}`);
+      await card(page, named.slug).getByText('Visitors read: Back after lunch. …').waitFor();
+      const [change] = asked(main, 'name:away') as { away: string; until: number }[];
+      assert.equal(change?.away, 'Back after lunch.\nCall me.');
+      assert.ok(Math.abs((change?.until ?? 0) - NOW - HOUR) < HOUR / 2, String(change?.until));
+      await page.getByRole('button', { name: `Resume ${named.slug}` }).click();
+      await page.getByRole('button', { name: `Pause ${named.slug}` }).waitFor();
+      assert.equal(await page.getByText('Visitors read').count(), 0);
+    });
+
+    it('without a tunnel of this app is let go', async () => {
+      const { page, main } = await openScene(scope, 'names');
+      const names = page.getByRole('region', { name: 'Kept names' });
+      assert.equal(await names.getByRole('listitem').count(), 2);
+      await names.getByRole('button', { name: 'Let go invoices' }).click();
+      await eventually(20_000, () => {
+        assert.deepEqual(asked(main, 'name:release'), [{ name: 'invoices' }]);
+      });
+    });
+
+    it('cannot be that of a tunnel with a random name', async () => {
+      const page = await open(scripted({ tunnels: [{ ...QUIET_SHOP, name: '' }] })());
+      await page.getByRole('button', { name: `Stop ${QUIET_SHOP.slug}` }).waitFor();
+      assert.equal(await page.getByRole('button', { name: `Pause ${QUIET_SHOP.slug}` }).count(), 0);
+    });
+  });
+
   describe('the port field', () => {
     it('accepts no suggestion once it was emptied, because that would end up in front of what is typed', async () => {
       const { page, main } = await openScene(scope, 'ports');

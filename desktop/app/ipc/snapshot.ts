@@ -11,6 +11,7 @@ import type { LogView } from './request-views.ts';
 import type {
   ApprovalRequestView,
   GlobalShortcutKeys,
+  KeptNameView,
   KnownProject,
   ProjectRef,
   ProjectView,
@@ -25,6 +26,8 @@ export interface Snapshot {
   readonly tunnels: readonly TunnelView[];
   /** tunnels of the account that this app does not serve, newest first */
   readonly others: readonly OtherTunnelView[];
+  /** names that the account keeps, and that have no live tunnel, oldest first */
+  readonly names: readonly KeptNameView[];
   /** diagnostics of the way to the relay, once requested */
   readonly diagnostics: DiagnosticsView | undefined;
   /** an invitation that was opened, about which the user has not decided */

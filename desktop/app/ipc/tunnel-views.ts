@@ -106,6 +106,16 @@ export interface ApprovedView extends ApprovalRequestView {
   readonly endsAt: number;
 }
 
+/** A name that the account keeps, and that has no live tunnel. */
+export interface KeptNameView {
+  /** the name */
+  readonly key: string;
+  /** what visitors read; `undefined` if they are only told that it is offline */
+  readonly away: string | undefined;
+  /** when the owner expects to be back, wall-clock ms */
+  readonly until: number | undefined;
+}
+
 /* The tunnels of a `culvert.yml`, as the window offers them. */
 
 /** A project that was opened, about which the user has not decided. */

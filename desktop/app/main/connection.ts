@@ -18,6 +18,7 @@ export type RelayApi = Pick<
   | 'keepName'
   | 'listNames'
   | 'changeName'
+  | 'releaseName'
   | 'createLink'
   | 'listLinks'
   | 'deleteLink'

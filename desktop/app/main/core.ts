@@ -19,6 +19,7 @@ import { openStoredParts, type StoredParts } from './settings/stored-parts.ts';
 import { Feed, Poller } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
+import { KeptNames } from './tunnels/kept-names.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelList } from './tunnels/tunnel-list.ts';
 import { UndoList } from './undo-list.ts';
@@ -79,6 +80,7 @@ export class Core {
   readonly undos: UndoList;
   readonly tunnelList: TunnelList;
   readonly others: OtherTunnels;
+  readonly names: KeptNames;
   readonly invitations: Invitations;
   readonly drops: Drops;
   readonly projects: Projects;
@@ -137,6 +139,8 @@ export class Core {
       ownIds: () => tunnelList.ownIds,
       servedHere: () => platform.servedHere(),
     });
+    const { others } = this;
+    this.names = new KeptNames({ clock, tunnelList, others, undos, connection });
     this.invitations = new Invitations({
       platform,
       keeps: () => vault.keeps(),
@@ -298,7 +302,7 @@ export class Core {
 
   /** Shows what has changed in the parts, and has one follow the other. */
   #listen(): void {
-    const { signIn, tunnelList, others, projects, diagnostics, snapshots } = this;
+    const { signIn, tunnelList, others, names, projects, diagnostics, snapshots } = this;
     const showChange = (): void => this.#showChange();
     signIn.changed.listen(() => {
       if (signIn.connection === undefined) {
@@ -309,6 +313,7 @@ export class Core {
     });
     signIn.signedIn.listen(({ connection, isSameAccount }) => {
       others.clear();
+      names.clear();
       projects.clear();
       this.#inBackground('saving tunnels', tunnelList.resume(connection, isSameAccount));
       if (!isSameAccount) this.#inBackground('forgetting secrets', this.secrets.setAside());
@@ -319,7 +324,7 @@ export class Core {
       showChange();
     });
     for (const { changed } of [this.undos, this.invitations]) changed.listen(showChange);
-    for (const { changed } of [diagnostics, others, this.drops, projects])
+    for (const { changed } of [diagnostics, others, names, this.drops, projects])
       changed.listen(() => snapshots.changed());
   }
 
@@ -332,6 +337,7 @@ export class Core {
         tunnelView(tunnel, scan, this.#ports.judges(tunnel.served)),
       ),
       others: signIn.connection === undefined ? [] : this.others.views,
+      names: signIn.connection === undefined ? [] : this.names.views,
       diagnostics: this.diagnostics.view,
       invitation: this.invitations.view,
       drop: this.drops.view,
@@ -354,7 +360,7 @@ export class Core {
   }
 
   async #poll(): Promise<void> {
-    const { signIn, tunnelList, others } = this;
+    const { signIn, tunnelList, others, names } = this;
     try {
       await signIn.verify();
       const { connection } = signIn;
@@ -366,6 +372,8 @@ export class Core {
       // A check opens a tunnel for a moment.
       if (!this.#isOfCommand && ownIds !== undefined && this.diagnostics.view?.isRunning !== true)
         await others.show(live, ownIds);
+      if (!this.#isOfCommand) await names.refresh(connection);
+      if (signIn.connection !== connection) return;
       await signIn.reached(undefined);
       const domain = live.map(nameDomainOf).find((name) => name !== undefined);
       if (domain !== undefined) await signIn.learnDomain(domain);

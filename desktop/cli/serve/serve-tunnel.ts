@@ -1,5 +1,5 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
-import type { KeptName } from '../../../shared/names.ts';
+import { firstLine, type KeptName } from '../../../shared/names.ts';
 import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Claim } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
@@ -11,7 +11,6 @@ import { startInspector } from '../../client/inspector/inspector-server.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { createTunnelClient } from '../../client/tunnel-client.ts';
-import { firstLine } from '../../client/host/kept-names.ts';
 import { lifetimeText, localTime } from '../output/format.ts';
 import type { EndReason, Output, Reporter } from '../output/reporter.ts';
 

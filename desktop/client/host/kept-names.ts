@@ -40,9 +40,3 @@ export async function findKeptName(
     return undefined;
   }
 }
-
-/** What a list shows of a message. */
-export function firstLine(away: string): string {
-  const [first = '', ...more] = away.trim().split('\n');
-  return more.length === 0 ? first : `${first} …`;
-}

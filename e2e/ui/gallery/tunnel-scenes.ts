@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
-import type { DiagnosticsView, OtherTunnelView } from '../../../desktop/app/ipc/snapshot.ts';
-import type { AccessKind, TokenView } from '../../../desktop/app/ipc/tunnel-views.ts';
+import type { DiagnosticsView, OtherTunnelView, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { AccessKind, KeptNameView, TokenView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { exampleOther, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { refuse } from '../support/scripted-main.ts';
 import {
@@ -73,6 +73,23 @@ const CHECKUP: DiagnosticsView = {
   ],
 };
 
+/** A tunnel that was paused, a name whose tunnel another machine had, and one without a message. */
+const PAUSED: TunnelView = {
+  ...HERON,
+  name: HERON.slug,
+  localProblem: undefined,
+  status: { name: 'ended', reason: 'stopped', why: 'You paused the tunnel.' },
+};
+const NAMES: readonly KeptNameView[] = [
+  { key: HERON.slug, away: 'Back after lunch.\nCall me if it burns.', until: NOW + 2 * HOUR },
+  { key: 'invoices', away: `Closed until ${'Monday'.repeat(12)}.`, until: undefined },
+  {
+    key: 'a-name-that-is-as-long-as-names-of-tunnels-can-be-in-this-world',
+    away: undefined,
+    until: undefined,
+  },
+];
+
 export const LIST_SCENES: readonly Scene[] = [
   scene('tunnels', { tunnels: [SHOP, HOOKS, HERON] }),
   scene('tunnels-states', {
@@ -84,6 +101,10 @@ export const LIST_SCENES: readonly Scene[] = [
       { id: 'u2', text: 'Stopped shop-demo.' },
     ],
   }),
+  scene('names', { tunnels: [SHOP, PAUSED], names: NAMES }),
+  scene('names-message', { tunnels: [PAUSED], names: NAMES }, (page) =>
+    page.locator(`#away-${PAUSED.key}`).click(),
+  ),
   scene('checkup', { tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
   scene('palette', { tunnels: [SHOP, HOOKS, HERON] }, async (page) => {
     await page.locator('.create .primary').waitFor();

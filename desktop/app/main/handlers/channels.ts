@@ -8,12 +8,15 @@ import { readDomain } from '../../../../shared/domains.ts';
 import { API_ERRORS, withValues } from '../../../../shared/errors.ts';
 import { isWebAddress } from '../../../../shared/fields.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
+import { AWAY_RULE } from '../../../../shared/names.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
+import { NAME_RULE } from '../../../../shared/value-rules.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
 import { exact, type Method, methodsFor, type MethodsOf } from '../../../client/methods/method.ts';
 import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { describeError } from '../../messages/message-text.ts';
+import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { inviteToTeam, revokeFromTeam, showTeam } from '../account.ts';
 import { signedIn } from '../connection.ts';
@@ -68,6 +71,20 @@ export const MEMBER_LABEL_MAX_CHARS = MACHINE_MAX_LENGTH;
 
 const method = methodsFor<Core>();
 const tokenRef = exact({ key: tunnelKey, name: tokenName() });
+
+const keptName = yup
+  .string()
+  .required()
+  .test((value) => NAME_RULE.accepts(value));
+const awayText = yup
+  .string()
+  .nullable()
+  .defined()
+  .test(
+    'away',
+    () => t('problem.give', { accepted: acceptedText(AWAY_RULE) }),
+    (value) => value === null || AWAY_RULE.accepts(value),
+  );
 
 const ROWS = {
   'snapshot:get': method(nothing, (_, { snapshots }) => snapshots.make()),
@@ -164,6 +181,8 @@ const ROWS = {
     if (other === undefined) await tunnelList.stop(key);
     else others.stop(other);
   }),
+  /** ends a tunnel, and keeps its name */
+  'tunnel:pause': method(tunnelRef, ({ key }, core) => thenFlush(core, core.names.pause(key))),
   'tunnel:start': method(tunnelRef, ({ key }, { tunnelList }) => tunnelList.start(key)),
   'tunnel:forget': method(tunnelRef, ({ key }, { tunnelList }) => tunnelList.forget(key)),
   'tunnel:extend': method(exact({ key: tunnelKey, ttl: lifetime }), ({ key, ttl }, { tunnelList, others }) =>
@@ -177,6 +196,13 @@ const ROWS = {
   'tunnel:copy-share': method(tunnelRef, ({ key }, { platform, tunnelList }) =>
     platform.copy(shareText(tunnelList.find(key))),
   ),
+
+  /** sets what visitors of a kept name read; `null` removes it */
+  'name:away': method(
+    exact({ name: keptName, away: awayText, until: yup.number().integer().nullable().defined() }),
+    ({ name, away, until }, core) => thenFlush(core, core.names.leaveMessage(name, away, until)),
+  ),
+  'name:release': method(exact({ name: keptName }), ({ name }, { names }) => names.release(name)),
 
   'lock:invent': method(nothing, (_, { platform }) => ({ password: platform.inventPassword() })),
   'lock:set': method(

@@ -143,14 +143,18 @@ export class TunnelList {
     return this.#itemOf(await this.#host.create({ settings, access, claim: claims.get(name ?? '') }));
   }
 
-  /** Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone. */
-  async stop(key: string): Promise<void> {
+  /**
+   * Ends a tunnel here immediately; the relay keeps it and its address until that can no longer be undone.
+   *
+   * @param isPause whether the account keeps its name
+   */
+  async stop(key: string, isPause = false): Promise<void> {
     const connection = this.#connection();
     const { served, tunnel } = this.find(key);
     if (served.isEnded) return;
-    served.end('stopped', toMessage('ended.youStopped'));
+    served.end('stopped', toMessage(isPause ? 'ended.youPaused' : 'ended.youStopped'));
     const pending = this.#options.undos.offer({
-      text: t('undo.stopped', { slug: tunnel.slug }),
+      text: t(isPause ? 'undo.paused' : 'undo.stopped', { slug: tunnel.slug }),
       undo: async () => {
         await this.#removals.get(this.#itemOf(served))?.undo();
         this.#stops.delete(key);

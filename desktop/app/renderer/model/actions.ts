@@ -20,7 +20,7 @@ export type Outcome<C extends keyof Channels> =
   | { readonly ok: false; readonly error: CallError };
 
 /** The parts of a card that its buttons unfold. */
-export type CardPart = 'lock' | 'extend' | 'qr';
+export type CardPart = 'lock' | 'extend' | 'qr' | 'away';
 
 /** What actions work with. */
 export interface Acts {

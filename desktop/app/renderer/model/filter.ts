@@ -2,7 +2,9 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { readableTarget } from '../../../client/inspector/readable.ts';
 import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../../client/inspector/records.ts';
 import { leadsTo, type OtherTunnelView, type TunnelView } from '../../ipc/snapshot.ts';
+import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { t, type TextKey } from '../../messages/translate.ts';
+import { keptWord } from './kept-names.ts';
 import { outcome } from './request.ts';
 import { otherState, tunnelState } from './tunnel-state.ts';
 
@@ -27,6 +29,11 @@ export function filterOthers(tunnels: readonly OtherTunnelView[], typed: string)
     const { word, where } = otherState(tunnel);
     return `${tunnel.url} ${tunnel.localPort} ${word} ${where} ${tunnel.createdBy ?? ''}`;
   });
+}
+
+/** Kept names whose name, state or message contains every typed word, in the same order. */
+export function filterNames(names: readonly KeptNameView[], typed: string): readonly KeptNameView[] {
+  return filtered(names, typed, (kept) => `${kept.key} ${keptWord(kept, false)} ${kept.away ?? ''}`);
 }
 
 function filtered<T>(all: readonly T[], typed: string, wordsIn: (one: T) => string): readonly T[] {

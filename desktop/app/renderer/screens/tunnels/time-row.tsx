@@ -58,7 +58,10 @@ export function TimeRow({
   action: Action;
 }): JSX.Element {
   const { isOfCommand } = useShell();
-  const { key, slug } = tunnel;
+  const { allowsNames } = useWindow().session.account;
+  const { key, slug, name } = tunnel;
+  // A random name would be another one after the pause.
+  const canPause = !isOfCommand && allowsNames && name !== '';
   const { unfolded, toggle } = useUnfolded(key);
   return (
     <>
@@ -83,8 +86,23 @@ export function TimeRow({
           <CardLink of={slug} id={`qr-${key}`} aria-expanded={unfolded === 'qr'} act={() => toggle('qr')}>
             {t('tunnels.qr')}
           </CardLink>
+          {canPause && (
+            <CardLink
+              of={slug}
+              id={`pause-${key}`}
+              title={t('names.pauseHint')}
+              look="link apart"
+              act={() => action.run('tunnel:pause', { key }, t('undo.paused', { slug }))}
+            >
+              {t('names.pause')}
+            </CardLink>
+          )}
           {!isOfCommand && (
-            <CardLink of={slug} look="link apart" act={() => action.run('tunnel:stop', { key })}>
+            <CardLink
+              of={slug}
+              look={canPause ? 'link' : 'link apart'}
+              act={() => action.run('tunnel:stop', { key })}
+            >
               {t('tunnels.stop')}
             </CardLink>
           )}

@@ -2,7 +2,12 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hostsOf, type TunnelStatus, type TunnelView, whoAsks } from '../../../ipc/snapshot.ts';
-import type { AccessKind, ApprovalRequestView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
+import type {
+  AccessKind,
+  ApprovalRequestView,
+  KeptNameView,
+  TunnelAccessView,
+} from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   agentHint,
@@ -12,6 +17,7 @@ import {
   scanWords,
 } from '../../model/access.ts';
 import { withoutScheme } from '../../model/address.ts';
+import { keptWord } from '../../model/kept-names.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -23,16 +29,20 @@ import { Aside, Button, Failure, FoldMark, List, Notice, Select } from '../../vi
 import { AccessButton, AccessRow } from '../access/access-fields.tsx';
 import { AccessPanel } from '../access/access-panel.tsx';
 import { RequestRow } from '../log/request-list.tsx';
+import { Read, useMessage } from './kept-names.tsx';
 import { Address } from './others.tsx';
 import { CardLink, Extend, TimeRow, useUnfolded } from './time-row.tsx';
 
 /** One tunnel: its state, address, traffic, lifetime and actions. */
 export const TunnelCard = memo(function TunnelCard({
   tunnel,
+  kept,
   mayFold,
   isQuiet,
 }: {
   tunnel: TunnelView;
+  /** its name, if the account keeps that while there is no tunnel */
+  kept: KeptNameView | undefined;
   /** whether it is folded while it is idle */
   mayFold: boolean;
   /** whether a banner already explains the lost connection */
@@ -101,7 +111,7 @@ export const TunnelCard = memo(function TunnelCard({
             <p class="hint">{rich('tunnels.wildcard', { address: withoutScheme(tunnel.wildcardUrl) })}</p>
           )}
           <div class="about">
-            <Meta tunnel={tunnel} word={word} />
+            <Meta tunnel={tunnel} word={kept === undefined ? word : keptWord(kept, true)} />
             {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
           </div>
           {/* Next to its button, also for the keyboard. */}
@@ -121,7 +131,7 @@ export const TunnelCard = memo(function TunnelCard({
           {live ? (
             <TimeRow tunnel={tunnel} shape={shape} action={action} />
           ) : (
-            <EndedRow tunnel={tunnel} action={action} />
+            <EndedRow tunnel={tunnel} kept={kept} action={action} />
           )}
           {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
             <Extend tunnel={tunnel} onDone={fold} />
@@ -153,26 +163,40 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
 }
 
 /** Why a tunnel ended, and the two likely next actions. */
-function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
+function EndedRow({
+  tunnel,
+  kept,
+  action,
+}: {
+  tunnel: TunnelView;
+  kept: KeptNameView | undefined;
+  action: Action;
+}): JSX.Element {
   const { isOfCommand } = useShell();
+  const message = useMessage(kept, tunnel.key);
   const { key, slug, name, status } = tunnel;
   const remove = () => action.run('tunnel:forget', { key }, t('tunnels.removed', { slug }));
   return (
-    <div class="time-row line dim">
-      <span class="grow">
-        {status.name === 'ended' && status.why} {name === '' && !isOfCommand && t('tunnels.newAddress')}
-      </span>
-      {!isOfCommand && (
-        <span class="actions line s1">
-          <CardLink of={slug} id={`start-${key}`} act={() => action.run('tunnel:start', { key })}>
-            {t('tunnels.startAgain')}
-          </CardLink>
-          <CardLink of={slug} look="link apart" act={remove}>
-            {t('tunnels.remove')}
-          </CardLink>
+    <>
+      <div class="time-row line dim">
+        <span class="grow">
+          {kept === undefined ? status.name === 'ended' && status.why : <Read kept={kept} />}{' '}
+          {name === '' && !isOfCommand && t('tunnels.newAddress')}
         </span>
-      )}
-    </div>
+        {!isOfCommand && (
+          <span class="actions line s1">
+            <CardLink of={slug} id={`start-${key}`} act={() => action.run('tunnel:start', { key })}>
+              {t(kept === undefined ? 'tunnels.startAgain' : 'names.resume')}
+            </CardLink>
+            {message?.button}
+            <CardLink of={slug} look="link apart" act={remove}>
+              {t('tunnels.remove')}
+            </CardLink>
+          </span>
+        )}
+      </div>
+      {message?.form}
+    </>
   );
 }
 

@@ -5,7 +5,8 @@ import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
-import { filterOthers, filterTunnels } from '../../model/filter.ts';
+import { filterNames, filterOthers, filterTunnels } from '../../model/filter.ts';
+import { pausedTunnels } from '../../model/kept-names.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -17,6 +18,7 @@ import { Aside, Button, Failure, IconButton, List, Notice } from '../../view/kit
 import { UndoDock } from '../../view/screen.tsx';
 import { CreateBar } from './create-bar.tsx';
 import { InPlace } from './options.tsx';
+import { KeptNames } from './kept-names.tsx';
 import { Others } from './others.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
 
@@ -40,14 +42,17 @@ export function TunnelsScreen({
   const shell = useShell();
   const { isOfCommand } = shell;
   const settings = settingsAction();
-  const { tunnels, others, ports } = snapshot;
-  const all = tunnels.length + others.length;
+  const { tunnels, others, names, ports } = snapshot;
+  const paused = pausedTunnels(tunnels, names);
+  const unused = names.filter((kept) => ![...paused.values()].includes(kept));
+  const all = tunnels.length + others.length + unused.length;
   const { account } = session;
   const outage = outageView(snapshot);
   const typed = all < SEARCHED_FROM ? '' : search;
   const shown = filterTunnels(byActivity(tunnels, Date.now()), typed, Date.now());
   const mayFold = foldsIdle(tunnels);
   const shownOthers = filterOthers(others, typed);
+  const shownNames = filterNames(unused, typed);
   // At the start and after signing in nothing has the focus yet: Enter exposes the suggested port, or copies an address.
   useLayoutEffect(() => {
     if (document.activeElement !== document.body) return;
@@ -88,14 +93,21 @@ export function TunnelsScreen({
           />
         )}
         {tunnels.length === 0 && <Empty ports={ports} />}
-        {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
+        {all > 0 && typed !== '' && shown.length + shownOthers.length + shownNames.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
         <List after="port" class="cards stack s3">
           {shown.map((tunnel) => (
-            <TunnelCard key={tunnel.key} tunnel={tunnel} mayFold={mayFold} isQuiet={outage !== undefined} />
+            <TunnelCard
+              key={tunnel.key}
+              tunnel={tunnel}
+              kept={paused.get(tunnel.key)}
+              mayFold={mayFold}
+              isQuiet={outage !== undefined}
+            />
           ))}
         </List>
+        <KeptNames names={shownNames} />
         <Others tunnels={shownOthers} />
       </div>
       <UndoDock />

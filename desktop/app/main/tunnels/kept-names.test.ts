@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { API_ERRORS } from '../../../../shared/errors.ts';
+import type { KeptName } from '../../../../shared/names.ts';
+import { RelayRefusal } from '../../../client/relay/errors.ts';
+import { type App, FORM, signedIn, until } from '../../../testing/core-app.ts';
+import { poll } from '../../../testing/app-script.ts';
+import { fakeSystem, TUNNEL } from '../../../testing/fake-platform.ts';
+import { POLL_VISIBLE_MS } from '../core.ts';
+import { UNDO_MS } from '../undo-list.ts';
+import { NAMES_REFRESH_MS } from './kept-names.ts';
+
+const SHOP: KeptName = {
+  name: 'shop',
+  created_at: TUNNEL.created_at,
+  away: null,
+  until: null,
+  tunnel_id: null,
+};
+
+const shown = ({ core }: App) => core.snapshots.make();
+const namesOf = (app: App): string[] => shown(app).names.map(({ key }) => key);
+const states = (app: App): string[] => shown(app).tunnels.map(({ slug, status }) => `${slug} ${status.name}`);
+
+/** An app with a visible window, whose account keeps these names. */
+async function keeping(...names: KeptName[]): Promise<App> {
+  const system = fakeSystem();
+  system.api.names = names;
+  const app = await signedIn(system);
+  app.core.setVisible(true);
+  await until(() => namesOf(app).length === names.length || undefined);
+  await poll(app);
+  return app;
+}
+
+/** An app with a live tunnel that has a name. */
+async function serving(): Promise<App & { readonly key: string }> {
+  const app = await keeping();
+  const { key } = await app.call('tunnel:create', { ...FORM, name: 'shop' });
+  return { ...app, key };
+}
+
+describe('kept names in the app', () => {
+  it('are paused, which keeps the name before the tunnel ends, and resumed as they were', async () => {
+    const app = await serving();
+    const { key, api, clock } = app;
+    const before = api.calls.length;
+    await app.call('tunnel:pause', { key });
+    assert.deepEqual([states(app), namesOf(app)], [['shop ended'], ['shop']]);
+    assert.equal(shown(app).undos[0]?.text, 'Paused shop. Your account keeps the name.');
+    clock.advance(UNDO_MS);
+    await poll(app);
+    assert.deepEqual(
+      api.calls.slice(before).filter((call) => /^(?:keep|close)/.test(call)),
+      ['keep shop', 'close 1'],
+    );
+    await app.call('tunnel:start', { key });
+    assert.deepEqual([states(app), namesOf(app)], [['shop connecting'], []]);
+    assert.equal(api.tunnels[0]?.name, 'shop');
+  });
+
+  it('come back with the tunnel if the pause is undone', async () => {
+    const app = await serving();
+    await app.call('tunnel:pause', { key: app.key });
+    await app.call('undo:take', { id: shown(app).undos[0]?.id ?? '' });
+    assert.deepEqual([states(app), namesOf(app)], [['shop connecting'], []]);
+    assert.ok(!app.api.calls.some((call) => call.startsWith('close')));
+  });
+
+  it('leave the tunnel as it is if the name cannot be kept', async () => {
+    const app = await serving();
+    const { status, code, text } = API_ERRORS.tooManyNames;
+    app.api.failure = new RelayRefusal(status, text, { code });
+    await assert.rejects(app.call('tunnel:pause', { key: app.key }), RelayRefusal);
+    assert.deepEqual(states(app), ['shop connecting']);
+  });
+
+  it('have messages, with the time in the form of the relay', async () => {
+    const app = await keeping(SHOP);
+    const back = Date.parse('2026-07-10T15:00:00Z');
+    await app.call('name:away', { name: 'shop', away: 'Later.', until: back });
+    assert.equal(app.api.names[0]?.until, '2026-07-10T15:00:00.000Z');
+    assert.deepEqual(shown(app).names, [{ key: 'shop', away: 'Later.', until: back }]);
+    await app.call('name:away', { name: 'shop', away: null, until: null });
+    assert.deepEqual(shown(app).names, [{ key: 'shop', away: undefined, until: undefined }]);
+  });
+
+  it('are let go 8 s later, or not at all', async () => {
+    const app = await keeping(SHOP);
+    await app.call('name:release', { name: 'shop' });
+    assert.deepEqual(namesOf(app), []);
+    await app.call('undo:take', { id: shown(app).undos[0]?.id ?? '' });
+    assert.deepEqual([namesOf(app), app.api.names], [['shop'], [SHOP]]);
+    await app.call('name:release', { name: 'shop' });
+    app.clock.advance(UNDO_MS);
+    await poll(app);
+    assert.deepEqual([namesOf(app), app.api.names], [[], []]);
+  });
+
+  it('are not listed while any client serves them', async () => {
+    const app = await keeping(SHOP, { ...SHOP, name: 'taken' });
+    app.api.tunnels = [{ ...TUNNEL, slug: 'shop', name: 'shop', online: true }];
+    const { key } = await app.call('tunnel:create', { ...FORM, name: 'taken' });
+    await poll(app);
+    assert.deepEqual(namesOf(app), []);
+    app.serve.last.onState({ name: 'offline', reason: 'replaced', why: 'Another client serves it.' });
+    assert.deepEqual([shown(app).tunnels[0]?.key, namesOf(app)], [key, []]);
+  });
+
+  it('are asked for now and then, and a relay that keeps none does not matter', async () => {
+    const app = await keeping();
+    let asked = 0;
+    app.api.listNames = () => {
+      asked += 1;
+      return Promise.reject(new RelayRefusal(404, API_ERRORS.notFound.text));
+    };
+    for (let time = 0; time <= NAMES_REFRESH_MS; time += POLL_VISIBLE_MS) await poll(app);
+    const { session } = shown(app);
+    assert.deepEqual([asked, session.state === 'signed-in' && session.problem], [1, undefined]);
+  });
+});

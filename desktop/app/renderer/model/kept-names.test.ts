@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
+import { backChoices, backTime, keptWord, pausedTunnels } from './kept-names.ts';
+
+const NOON = new Date(2026, 6, 10, 12).getTime();
+const HOUR = 3_600_000;
+const kept = (away?: string, until?: number) => ({ key: 'shop', away, until });
+
+describe('a kept name', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('has a word that tells when its owner is back', () => {
+    for (const [name, canResume, word] of [
+      [kept(), true, 'Paused'],
+      [kept(), false, 'No tunnel'],
+      [kept('Later.'), true, 'Away'],
+      [kept('Later.', NOON - 1), true, 'Away'],
+    ] as const)
+      assert.equal(keptWord(name, canResume, NOON), word);
+    assert.match(keptWord(kept('Later.', NOON + 2 * HOUR), false, NOON), /^Away until 2:00\sPM$/);
+    assert.match(
+      keptWord(kept('Later.', NOON + 21 * HOUR), false, NOON),
+      /^Away until Sat, Jul 11, 9:00\sAM$/,
+    );
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(keptWord(kept('Later.', NOON + 2 * HOUR), false, NOON), 'Abwesend bis 14:00');
+  });
+
+  it('belongs to the newest tunnel that ended with it', () => {
+    const ended = { name: 'ended', reason: 'stopped', why: '' } as const;
+    const tunnels = [
+      { key: 'live', name: 'other', status: { name: 'online' } },
+      { key: 'new', name: 'shop', status: ended },
+      { key: 'old', name: 'shop', status: ended },
+    ] as const;
+    const name = kept();
+    assert.deepEqual([...pausedTunnels(tunnels, [name, { ...name, key: 'other' }])], [['new', name]]);
+  });
+
+  it('offers times to be back at, and the one that is set', () => {
+    const values = (until?: number) => backChoices(until, NOON).map(([value]) => value);
+    assert.deepEqual(values(), ['open', 'hour', 'hours', 'tomorrow']);
+    assert.deepEqual(values(NOON + 1), ['same', 'open', 'hour', 'hours', 'tomorrow']);
+    const morning = new Date(2026, 6, 11, 9).getTime();
+    for (const [choice, time] of [
+      ['open', null],
+      ['hour', NOON + HOUR],
+      ['hours', NOON + 4 * HOUR],
+      ['tomorrow', morning],
+      ['same', NOON + 1],
+    ] as const)
+      assert.equal(backTime(choice, NOON + 1, NOON), time);
+  });
+});
