@@ -164,16 +164,16 @@ describe('a relay with agents (protocol.md section 11.6)', () => {
     const first = tokensIn(await client.redeem(code));
     const second = tokensIn(await client.refresh(first.refresh_token));
     await locked.ask(tunnel, [bearer(second.access_token)], { target: `/?access_token=x` });
-    const before = relay.child.stderr;
     await relay.stop();
+    const before = relay.child.stderr;
     await relay.restart();
     const agents = await locked.account.api.send('GET', `/v1/tunnels/${tunnel.id}/agents`);
     assert.equal((agents.json as { agents: Agent[] }).agents.length, 1);
     const third = tokensIn(await client.refresh(second.refresh_token));
     assert.equal((await client.refresh(first.refresh_token)).status, 400);
+    await eventually(20_000, () => assert.match(relay.child.stderr, /agent misused/));
     const log = `${before}${relay.child.stderr}`;
     assert.match(log, /agent approved/);
-    assert.match(log, /agent misused/);
     for (const secret of [
       code,
       client.state,
