@@ -277,6 +277,8 @@ describe('agents (protocol.md section 11.6)', () => {
       for (let tries = 0; tries < 11; tries += 1)
         page = await submit(browser, page, 'Allow', { culvert_password: `${tries}` });
       assert.match(page.text, /Too many wrong passwords/);
+      const late = await submit(browser, page, 'Allow', { culvert_password: 'mild-oak' });
+      assert.deepEqual([late.status, late.head.field('location')], [429, undefined]);
       assert.equal((await locked.submit(tunnel, 'mild-oak')).status, 429);
     });
 

@@ -71,6 +71,9 @@ const COMPLAINTS: Readonly<Record<Complaint, string>> = {
     'Nobody can sign in right now, because the identity provider does not respond. Try again in a moment.',
 };
 
+/** Of a page with a complaint: as at the tunnel itself. */
+const STATUSES: Partial<Record<Complaint, number>> = { attempts: 429, waiting: 429, unavailable: 503 };
+
 /** Asks the person to decide. */
 export function askPage(context: PageContext, offered: OfferedWays, complaint?: Complaint): AuthorizePage {
   const [first = '', ...others] = waysOf(context, offered);
@@ -83,7 +86,7 @@ export function askPage(context: PageContext, offered: OfferedWays, complaint?: 
       : `<details${isOther ? ' open' : ''}><summary>Other ways</summary>\n${others.join('\n')}\n</details>\n`;
   return page(
     `${factsOf(context)}\n${alert}${first}\n${rest}${cancelForm(context)}`,
-    complaint === undefined ? 200 : 401,
+    complaint === undefined ? 200 : (STATUSES[complaint] ?? 401),
   );
 }
 
