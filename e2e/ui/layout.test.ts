@@ -285,7 +285,7 @@ describe('the window,', () => {
 
     it('keeps a paused log paused', async () => {
       const page = await open(live(SHOP)(), WIDE);
-      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByRole('button', { name: 'Pause', exact: true }).click();
       await page.locator('.log .row').nth(1).click();
       await page.setViewportSize({ width: 800, height: 800 });
       await page.locator('.log').waitFor({ state: 'detached' });
