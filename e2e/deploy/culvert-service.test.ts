@@ -186,7 +186,7 @@ describe('culvert service with systemd', () => {
       files().filter((file) => !file.endsWith('login.json')),
       [],
     );
-    assert.equal(await visitors('svc-web'), 404);
+    assert.equal(await visitors('svc-web'), 503);
   });
 });
 

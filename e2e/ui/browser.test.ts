@@ -82,8 +82,11 @@ describe('the window in a browser', () => {
     const { page, program, profile, home } = await openSignedIn();
     page.once('dialog', (dialog) => void dialog.accept(home));
     await page.getByRole('button', { name: 'Share a folder…' }).press('Enter');
-    await page.getByRole('dialog', { name: /^Share the folder/ }).waitFor();
+    const question = page.getByRole('dialog', { name: /^Share the folder/ });
+    await question.waitFor();
     await page.keyboard.press('Escape');
+    // Until it has gone, the port field takes no focus.
+    await question.waitFor({ state: 'detached' });
 
     const second = await openLink(scope, profile, program.origin);
     const service = await startHttpService(scope, (_request, response) => response.end('hello'));

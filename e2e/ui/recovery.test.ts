@@ -172,9 +172,12 @@ scenarios('undo', (fixture) => {
   });
 
   it('also restores a tunnel of the command, which is shown with its origin, copied, extended and stopped', async () => {
-    const { app, page, account } = await fixture.openSignedIn();
+    const { app, page, account, directory } = await fixture.openSignedIn();
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
-    const command = await Culvert.start(fixture.scope, fixture.relay, account.key, site.port);
+    const command = await Culvert.start(fixture.scope, fixture.relay, account.key, site.port, [], {
+      // Where the app looks for other programs of this user.
+      XDG_RUNTIME_DIR: directory,
+    });
     const { slug, public_url: url } = command.tunnel;
     const other = page
       .getByRole('region', { name: 'Opened elsewhere' })

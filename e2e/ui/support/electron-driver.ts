@@ -77,6 +77,7 @@ function environment(directory: string): Record<string, string> {
     [DIRECTORY_VARIABLE]: directory,
     // Start at login writes to this directory.
     XDG_CONFIG_HOME: join(directory, 'config'),
+    XDG_RUNTIME_DIR: directory,
   };
 }
 
