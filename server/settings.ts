@@ -238,7 +238,7 @@ export const SETTINGS = {
     'name-hold',
     readers.nameHold,
     '24h',
-    "How long a tunnel's name stays reserved for its account after the tunnel has ended. 0s lets it go at once.",
+    "How long a tunnel's name stays reserved for its account after the tunnel has ended. With 0s, it is released immediately.",
   ),
   /** seconds */
   defaultTtl: setting(
@@ -369,7 +369,7 @@ export const SETTINGS = {
       'oidc-issuer',
       readers.issuer,
       'none',
-      'Address of your identity provider (OpenID Connect), exactly as it names itself. Owners of tunnels can then let in people who sign in there.',
+      'Address of your identity provider (OpenID Connect), exactly as it names itself. Owners of tunnels can then admit people who sign in there.',
     ),
     clientId: optional(
       'Sign-in',

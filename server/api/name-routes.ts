@@ -32,7 +32,7 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       id: 'keepName',
       tag: 'Names',
       summary: 'Keep a name',
-      description: 'No other account gets the name, or a host of it, until it is let go.',
+      description: 'No other account gets the name, or a host of it, until it is released.',
       caller: 'accountKey',
       body: { schema: KEEP_NAME_SCHEMA, required: true },
       results: {
@@ -67,7 +67,8 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       id: 'changeName',
       tag: 'Names',
       summary: 'Say what visitors read at a kept name',
-      description: 'While no client serves the name, visitors read `away` at once. What is left out stays.',
+      description:
+        'While no client serves the name, visitors read `away` immediately. Fields that are left out stay.',
       caller: 'accountKey',
       body: { schema: CHANGE_NAME_SCHEMA, required: true },
       results: { 200: ['The name.', KEPT_NAME.schema] },
@@ -83,10 +84,10 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       path: '/v1/names/{name}',
       id: 'releaseName',
       tag: 'Names',
-      summary: 'Let a kept name go',
+      summary: 'Release a kept name',
       description: 'It stays reserved for the account if its last tunnel ended within the time for that.',
       caller: 'accountKey',
-      results: { 200: ['The name was let go.', RELEASED.schema] },
+      results: { 200: ['The name was released.', RELEASED.schema] },
       errors: ['nameNotFound'],
       async handle(ctx) {
         const { account, caller } = ctx.state;

@@ -400,7 +400,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       id: 'listAgents',
       tag: 'Access',
       summary: "List a tunnel's agents",
-      description: 'MCP clients that were let in by OAuth, and that can still use the tunnel.',
+      description: 'MCP clients that were approved, and that can still use the tunnel.',
       caller: 'tunnelOwner',
       results: { 200: ['The agents.', AGENT_LIST.schema] },
       async handle(ctx) {

@@ -6,7 +6,7 @@ import { escapeHtml, page } from '../../shared/page.ts';
 import type { Away } from '../store/records.ts';
 import { type OwnResponse, reply } from './builtin-responses.ts';
 
-/** Seconds after which programs should try again if the owner has not said when he is back. */
+/** Seconds after which programs should try again if the owner has not said when they are back. */
 const AWAY_RETRY_SECONDS = 60;
 /** Seconds after which the page looks whether the tunnel is back. */
 const AWAY_LOOK_SECONDS = 20;
