@@ -6,7 +6,7 @@ import { RelayCluster } from '../support/cluster.ts';
 import { CookieBrowser } from '../support/cookie-browser.ts';
 import { eventually } from '../support/deadline.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { TestIdentityProvider } from '../support/services/identity-provider.ts';
+import { TestIdentityProvider, findProvider } from '../support/services/identity-provider.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
@@ -31,6 +31,7 @@ describe('sign-in on three relays', function () {
     const publicUrl = `http://localhost:${port}`;
     idp.register(publicUrl);
     cluster = await RelayCluster.start(suite, 3, { ...idp.settings, CULVERT_PUBLIC_URL: publicUrl });
+    await findProvider(...[0, 1, 2].map((index) => cluster.relay(index)));
     account = await createAccount(cluster.relay(A), { plan: 'team' });
   });
 

@@ -4,11 +4,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { administer, withNewKey } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { CookieBrowser, type Visited } from '../support/cookie-browser.ts';
-import { eventually } from '../support/deadline.ts';
 import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
-import { TestIdentityProvider } from '../support/services/identity-provider.ts';
+import { TestIdentityProvider, findProvider } from '../support/services/identity-provider.ts';
 import { Terminal } from '../support/terminal.ts';
 
 async function signIn(url: string, person: string, browser = new CookieBrowser()): Promise<Visited> {
@@ -32,7 +31,7 @@ describe('keys by sign-in (protocol.md section 13.1)', () => {
   const { scope, relay } = relaySuite(settings);
   before(async () => {
     idp.register(relay.url);
-    await eventually(20_000, () => assert.match(relay.child.stderr, /identity provider found/));
+    await findProvider(relay);
     for (const name of ['acme', 'ops'])
       await administer(relay, 'account', 'create', '--name', name, '--plan', 'dev');
   });

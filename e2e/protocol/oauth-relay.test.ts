@@ -9,7 +9,7 @@ import { bearer, LockedTunnels } from '../support/locked-tunnels.ts';
 import type { Field } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
-import { TestIdentityProvider } from '../support/services/identity-provider.ts';
+import { TestIdentityProvider, findProvider } from '../support/services/identity-provider.ts';
 
 function from(address: string): Field {
   return ['X-Forwarded-For', address];
@@ -85,7 +85,7 @@ describe('agents of people who sign in (protocol.md section 11.6)', () => {
   const locked = new LockedTunnels(suite);
   before(async () => {
     idp.register(`http://localhost:${suite.relay.port}`);
-    await eventually(20_000, () => assert.match(suite.relay.child.stderr, /identity provider found/));
+    await findProvider(suite.relay);
   });
 
   function clientOf(tunnel: Tunnel): OAuthClient {

@@ -1,8 +1,10 @@
 /** A real identity provider (the package oidc-provider), as an operator would register a relay at it. */
+import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Adapter, type AdapterPayload, type JWK, Provider } from 'oidc-provider';
-import type { Environment } from '../programs.ts';
+import { eventually } from '../deadline.ts';
+import type { Environment, Relay } from '../programs.ts';
 import type { Scope } from '../scope.ts';
 import { type HttpService, startHttpService } from './listen.ts';
 
@@ -164,3 +166,9 @@ class Stored implements Adapter {
 
 const LOGIN_PAGE = `<!doctype html><title>Example</title><link rel="icon" href="data:,">
 <form method="post"><label>Account <input name="account"></label> <button>Sign in</button></form>`;
+
+/** Waits until relays have found their provider: before that, a sign-in answers 503. */
+export async function findProvider(...relays: readonly Pick<Relay, 'child'>[]): Promise<void> {
+  for (const { child } of relays)
+    await eventually(20_000, () => assert.match(child.stderr, /identity provider found/));
+}

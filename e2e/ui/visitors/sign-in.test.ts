@@ -8,7 +8,7 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
-import { TestIdentityProvider } from '../../support/services/identity-provider.ts';
+import { findProvider, TestIdentityProvider } from '../../support/services/identity-provider.ts';
 import { type HttpService, startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/running-app.ts';
 import { assertPageReadable, FORMS, openAddress } from '../support/readable.ts';
@@ -37,6 +37,7 @@ describe('signing in at a tunnel in a browser', () => {
     idp = await TestIdentityProvider.start(suite);
     relay = await Relay.start(suite, idp.settings);
     idp.register(relay.url);
+    await findProvider(relay);
     service = await startHttpService(suite, (_request, response) => {
       response.setHeader('Content-Type', 'text/html').end(PAGE);
     });
