@@ -67,7 +67,7 @@ export interface Access {
   readonly tokens: readonly AccessToken[];
   /** who may sign in at the relay's identity provider: `ann@example.com`, `*@example.com`, `group:NAME` or `*` */
   readonly sign_in: readonly string[];
-  /** Whether agents (MCP clients) may be let in by OAuth. */
+  /** Whether agents (MCP clients) may be admitted by OAuth. */
   readonly oauth: boolean;
 }
 

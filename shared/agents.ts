@@ -1,4 +1,4 @@
-/** Agents that were let in by OAuth, as the REST interface has them (protocol.md section 11.6). */
+/** Agents that were admitted by OAuth, as the REST interface has them (protocol.md section 11.6). */
 import {
   described,
   listOf,
@@ -25,7 +25,7 @@ export const ACCESS_TOKEN_PREFIX = 'cva_';
 /** Prefix of refresh tokens. */
 export const REFRESH_TOKEN_PREFIX = 'cvr_';
 
-/** The client of an agent: who asks to be let in. */
+/** The client of an agent: who asks for access. */
 const CLIENT_FIELDS = {
   name: described(TEXT_OR_EMPTY, 'what the client calls itself: nobody has checked it'),
   host: described(TEXT, "host of the client's id, or, for a client that registered, of where it returns to"),

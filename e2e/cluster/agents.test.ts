@@ -1,4 +1,4 @@
-/** Agents that are let in by OAuth at several relays: each step of an authorization may happen at another one. */
+/** Agents that are admitted by OAuth at several relays: each step of an authorization may happen at another one. */
 import assert from 'node:assert/strict';
 import type { Agent } from '../../shared/agents.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
@@ -77,7 +77,7 @@ describe('agents on three relays (protocol.md section 11.6)', () => {
     return (json as { agents: Agent[] }).agents;
   }
 
-  it('are approved, given tokens and let in at whichever relay they ask', async () => {
+  it('are approved, given tokens and admitted at whichever relay they ask', async () => {
     const client = at(A);
     assert.equal((await client.register()).status, 201);
     const browser = new CookieBrowser();

@@ -241,7 +241,7 @@ describe('culvert mcp', () => {
     await client.close();
   });
 
-  it('lets in no other agent: neither a tool nor an answer to its request can', async () => {
+  it('admits no other agent: neither a tool nor an answer to its request can', async () => {
     const { client, must, refused } = await agent();
     const { slug, id, public_url: url } = await must('open_tunnel', { port: service.port, knock: true });
     assert.match(await refused('set_access', { tunnel: slug, oauth: true }), /oauth/);

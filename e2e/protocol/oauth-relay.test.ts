@@ -141,7 +141,7 @@ describe('agents of people who sign in (protocol.md section 11.6)', () => {
     const browser = new CookieBrowser();
     const refused = await signIn(client, browser, 'eve@example.com');
     assert.deepEqual(
-      [refused.status, /whom the owner of this address does not let in/.test(refused.text)],
+      [refused.status, /but the owner of this address does not admit you/.test(refused.text)],
       [403, true],
     );
     const again = await submit(browser, refused, 'Sign in as somebody else');

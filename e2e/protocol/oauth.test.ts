@@ -1,4 +1,4 @@
-/** Agents that are let in by OAuth (protocol.md section 11.6), with the client of the MCP SDK and by hand. */
+/** Agents that are admitted by OAuth (protocol.md section 11.6), with the client of the MCP SDK and by hand. */
 import assert from 'node:assert/strict';
 import { Client, UnauthorizedError } from '@modelcontextprotocol/client';
 import { AGENT_LIST } from '../../shared/agents.ts';
@@ -106,7 +106,7 @@ describe('agents (protocol.md section 11.6)', () => {
     return codeIn(back, client);
   }
 
-  /** A tunnel that lets in agents whose person knows the password, and one of them. */
+  /** A tunnel that admits agents whose person knows the password, and one of them. */
   async function startWithAgent(
     access: object = {},
   ): Promise<{ tunnel: Tunnel; client: OAuthClient; tokens: Tokens }> {
@@ -127,7 +127,7 @@ describe('agents (protocol.md section 11.6)', () => {
     await eventually(20_000, async () => assert.equal(await statusWith(tunnel, token), 401));
   }
 
-  it('are let in by the client of the MCP SDK once the owner has approved them', async () => {
+  it('are admitted by the client of the MCP SDK once the owner has approved them', async () => {
     const tunnel = await locked.start({ oauth: true });
     const provider = new TestProvider();
     const first = sdkTransport(resourceOf(tunnel), provider);
@@ -170,7 +170,7 @@ describe('agents (protocol.md section 11.6)', () => {
     assert.deepEqual((await knocksOf(tunnel))[0]?.client, expected);
   });
 
-  describe('find out how to be let in', () => {
+  describe('find out how to get access', () => {
     it('by the challenge, which names the document for the path that was asked', async () => {
       const tunnel = await locked.start({ oauth: true });
       for (const [target, path] of [

@@ -45,7 +45,7 @@ describe('sign-in (protocol.md section 11.5)', () => {
     return { host: `${name}--many.localhost:${relay.port}`, prefix: '' };
   }
 
-  it('lets in who signs in, in all forms of the address, and keeps what is its own from the service', async () => {
+  it('admits who signs in, in all forms of the address, and keeps what is its own from the service', async () => {
     const tunnel = await locked.start({ sign_in: ['*@EXAMPLE.com'] });
     assert.deepEqual(tunnel.access, { sign_in: ['*@EXAMPLE.com'] });
     for (const form of locked.forms(tunnel)) {

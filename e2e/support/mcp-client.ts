@@ -1,4 +1,4 @@
-/** The client of the MCP SDK, as programs use it that ask to be let in by OAuth. */
+/** The client of the MCP SDK, as programs use it that ask for access by OAuth. */
 import { randomBytes } from 'node:crypto';
 import {
   type OAuthClientMetadata,

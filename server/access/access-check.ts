@@ -78,7 +78,7 @@ export type Verdict =
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
   /**
    * the visitor is asked for credentials; `knock` is the id of the visitor's approval request that is or was waiting,
-   * `refused` the identity of one who has signed in, but whom the rules of `sign_in` do not let in
+   * `refused` the identity of one who has signed in, but whom the rules of `sign_in` do not admit
    */
   | { readonly kind: 'ask'; readonly knock: string | undefined; readonly refused?: string | undefined }
   /** the address is not allowed, regardless of credentials */

@@ -180,7 +180,7 @@ export class AccessPolicy {
     return this.stored.links;
   }
 
-  /** Whether agents are let in by OAuth. */
+  /** Whether agents are admitted by OAuth. */
   get takesAgents(): boolean {
     return this.stored.oauth;
   }

@@ -95,7 +95,7 @@ interface SignInOptions {
   /** name of the provider on buttons */
   readonly name: string;
   readonly groupsClaim: string;
-  /** how long a person is let in before the next sign-in */
+  /** how long a person is admitted before the next sign-in */
   readonly seconds: number;
   readonly seals: Seals;
   /** the relay's own address */

@@ -68,7 +68,7 @@ export interface AllowedVisitor {
   readonly version: string;
   /** hash of the token that gave access; the visitor keeps it as long as the tunnel keeps the token */
   readonly token?: string;
-  /** the agent that was let in by OAuth; it keeps its access as long as the tunnel keeps it */
+  /** the agent that was admitted by OAuth; it keeps its access as long as the tunnel keeps it */
   readonly agent?: AgentVisitor;
   /** when the visitor's right ends, wall time in ms; `undefined` if it has no end of its own */
   readonly until?: number | undefined;
@@ -121,7 +121,7 @@ interface VisitorAccessOptions {
   /** of visitors who have signed in */
   readonly personPasses: Passes;
   readonly signIn: SignIn;
-  /** agents that are let in by OAuth */
+  /** agents that are admitted by OAuth */
   readonly agents: Pick<AgentEntrance, 'respond' | 'challenge' | 'find' | 'note'>;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Approvals, 'respond'>;

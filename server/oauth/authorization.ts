@@ -45,7 +45,7 @@ import type { Clients } from './clients.ts';
 
 /** How long a page may stay open before its form is sent. */
 export const FORM_SECONDS = 600;
-/** How long a person may take to approve after having shown that they may be let in. */
+/** How long a person may take to approve after having shown that they may be admitted. */
 export const PROOF_SECONDS = 600;
 /** How long the code of an approval can be exchanged. */
 export const CODE_MS = 60_000;
@@ -84,7 +84,7 @@ export interface Person {
 /** What the relay answers: a page, or an address to go to. */
 export type Answer = AuthorizePage | { readonly location: string };
 
-/** Shows that a person may be let in, or that the owner has approved. */
+/** Shows that a person may be admitted, or that the owner has approved. */
 interface Proof {
   /** digest of the browser's cookie */
   readonly browser: string;

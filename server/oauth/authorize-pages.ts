@@ -12,7 +12,7 @@ export const PASSWORD_FIELD = 'culvert_password';
 export const LINK_FIELD = 'culvert_link';
 export const PROOF_FIELD = 'culvert_proof';
 
-/** What a form asks for. `allow` comes with a proof that the person may be let in, or that the owner has approved. */
+/** What a form asks for. `allow` comes with a proof that the person may be admitted, or that the owner has approved. */
 export const WAYS = [
   'cancel',
   'password',
@@ -47,7 +47,7 @@ export interface PageContext {
   readonly issuer: string;
 }
 
-/** How a person can show that they may be let in. */
+/** How a person can show that they may be admitted. */
 export interface OfferedWays {
   /** name of the identity provider; `undefined` if the tunnel does not take people who sign in there */
   readonly provider: string | undefined;
@@ -126,7 +126,7 @@ ${button('Ask the owner')}`,
   return parts;
 }
 
-/** The person has shown that they may be let in, or the owner has approved. @param proof value of {@link PROOF_FIELD} */
+/** The person has shown that they may be admitted, or the owner has approved. @param proof value of {@link PROOF_FIELD} */
 export function allowPage(
   context: PageContext,
   proof: string,
@@ -145,7 +145,7 @@ export function notAdmittedPage(context: PageContext, name: string): AuthorizePa
   return {
     status: 403,
     title: 'You do not have access',
-    html: `<p>You signed in as <strong>${escapeHtml(name)}</strong>, whom the owner of this address does not let in.</p>
+    html: `<p>You signed in as <strong>${escapeHtml(name)}</strong>, but the owner of this address does not admit you.</p>
 ${form(context, 'sign-in-other', button('Sign in as somebody else'))}
 ${cancelForm(context)}`,
   };
@@ -191,7 +191,7 @@ export function fullPage(context: PageContext): AuthorizePage {
   return {
     status: 403,
     title: 'Too many agents',
-    html: `<p>This address has ${AGENTS_MAX} agents already, and no more can be let in (<code>access_denied</code>). Its owner can revoke one.</p>
+    html: `<p>This address has ${AGENTS_MAX} agents already, and no more can be admitted (<code>access_denied</code>). Its owner can revoke one.</p>
 ${backLink(context)}`,
   };
 }

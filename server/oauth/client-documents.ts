@@ -4,7 +4,7 @@
  */
 import { lookup, type LookupAddress } from 'node:dns';
 import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
+import { Agent, request } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import * as tls from 'node:tls';
 import { AGENT_NAME_MAX_LENGTH } from '../../shared/agents.ts';
@@ -193,8 +193,8 @@ function receive(
   };
   return new Promise((settle, reject) => {
     const headers = { Accept: 'application/json', 'Accept-Encoding': 'identity', 'User-Agent': 'Culvert' };
-    const ca = authorities();
-    const asked = request(url, { agent: false, lookup: known, headers, signal, ...(ca && { ca }) });
+    agent ??= newAgent();
+    const asked = request(url, { agent, lookup: known, headers, signal });
     asked.on('error', reject);
     asked.on('response', (response) => {
       readBody(response).then(settle, reject);
@@ -222,11 +222,18 @@ async function readBody(response: IncomingMessage): Promise<Fetched | undefined>
   return { text: Buffer.concat(pieces).toString(), cacheControl: headers['cache-control'] ?? '' };
 }
 
-let trusted: string[] | undefined;
+/** Made for the first document: reading the authorities again for each would hold up everybody else. */
+let agent: Agent | undefined;
 
-/** Those of Node, of `NODE_EXTRA_CA_CERTS`, and of the system; `undefined` if this Node cannot tell the system's. */
-function authorities(): string[] | undefined {
+/**
+ * Trusts the authorities of Node, of `NODE_EXTRA_CA_CERTS`, and of the system if this Node can tell those. Keeps no
+ * connection, whose address may be another one by the next document.
+ */
+function newAgent(): Agent {
   const { getCACertificates } = tls as Partial<typeof tls>;
-  if (getCACertificates === undefined) return undefined;
-  return (trusted ??= [...new Set([...getCACertificates('default'), ...getCACertificates('system')])]);
+  const ca = getCACertificates && [
+    ...new Set([...getCACertificates('default'), ...getCACertificates('system')]),
+  ];
+  const secureContext = tls.createSecureContext(ca && { ca });
+  return new Agent({ keepAlive: false, maxCachedSessions: 0, secureContext });
 }

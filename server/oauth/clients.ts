@@ -1,5 +1,5 @@
 /**
- * Clients that ask to be let in: known by a document, or by their registration (RFC 7591). A registration is sealed in
+ * Clients that ask for access: known by a document, or by their registration (RFC 7591). A registration is sealed in
  * the client's id, so that every relay of a cluster knows the client, and a flood of them costs no memory.
  */
 import { randomBytes } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Where clients learn how to be let in: at a tunnel's host what guards it (RFC 9728), and at the relay's own address who
+ * Where clients learn how to get access: at a tunnel's host what guards it (RFC 9728), and at the relay's own address who
  * gives tokens (RFC 8414).
  */
 

@@ -1,4 +1,4 @@
-/** Agents at a tunnel's host: what they find there, and how they are let in. */
+/** Agents at a tunnel's host: what they find there, and how they get access. */
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { type Way, visitorByAgent } from '../access/access-check.ts';
@@ -95,7 +95,7 @@ export class AgentEntrance {
     return found instanceof Promise ? found.then(visitorOf) : visitorOf(found);
   }
 
-  /** An agent has been let in. */
+  /** An agent has been admitted. */
   note(id: string): void {
     this.#options.gate.note(id);
   }

@@ -6,7 +6,7 @@ type Agents = Pick<AgentEntrance, 'respond' | 'challenge' | 'find' | 'note'>;
  * Agents at tunnels, without a database.
  *
  * @param known by their token
- * @param used ids of those that were let in
+ * @param used ids of those that were admitted
  */
 export function fakeAgents(
   known: ReadonlyMap<string, ReturnType<Agents['find']>> = new Map(),

@@ -1,4 +1,4 @@
-/** Operations on the agents of tunnels that were let in by OAuth (protocol.md section 11.6): the store is updated first. */
+/** Operations on the agents of tunnels that were admitted by OAuth (protocol.md section 11.6): the store is updated first. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Log, LogEvent } from '../log.ts';

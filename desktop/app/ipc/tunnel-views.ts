@@ -80,7 +80,7 @@ export interface TokenView {
   readonly canCopy: boolean;
 }
 
-/** An agent that was let in by OAuth. */
+/** An agent that was admitted by OAuth. */
 export interface AgentView extends Pick<Agent, 'id' | 'name' | 'host' | 'user'> {
   readonly returnsTo: string;
   /** wall-clock ms */

@@ -128,7 +128,7 @@ function describeTool(name: string, { title, description, inputSchema, effect }:
 const TUNNEL = shortText('Id or slug of one of your tunnels, as list_tunnels shows it', 253);
 const REQUEST = integer('Number of the request, as list_requests shows it', 1, Number.MAX_SAFE_INTEGER);
 const DURATION_RULE: ValueRule = TTL_RULE;
-/** Agents that sign in by OAuth (`oauth`) are let in by a person: no agent opens that way. */
+/** Agents that sign in by OAuth (`oauth`) are admitted by a person: no agent opens that way. */
 const ACCESS = {
   password: optional(flag('Ask visitors for a generated password, which the result contains')),
   links: optional(flag('Admit visitors with a signed link; create one with create_link')),
@@ -302,7 +302,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       if (asked === undefined) throw new ToolFailure(`There is no approval request ${approval}.`);
       if (admit && asked.client !== undefined)
         throw new ToolFailure(
-          'This lets in another agent, for as long as its owner wants. Only a person may approve it: in the app, or with "culvert knock".',
+          'This admits another agent, for as long as its owner wants. Only a person may approve it: in the app, or with "culvert knock".',
         );
       if (admit) await call.approve(toMessage('question.admit', { address: asked.address, slug, port }));
       await api.answerKnock(id, approval, admit, admit ? duration : undefined);

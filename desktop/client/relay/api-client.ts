@@ -226,7 +226,7 @@ export class ApiClient {
     await this.#call('PUT', `${tunnelPath(id)}/knocks/${encodeURIComponent(knockId)}`, body);
   }
 
-  /** `GET /v1/tunnels/{id}/agents`: agents that were let in by OAuth. */
+  /** `GET /v1/tunnels/{id}/agents`: agents that were admitted by OAuth. */
   async listAgents(id: string): Promise<readonly Agent[]> {
     return read(AGENT_LIST, await this.#call('GET', `${tunnelPath(id)}/agents`)).agents;
   }

@@ -1,5 +1,5 @@
 /**
- * Queries on agents that were let in by OAuth (server/oauth), in SQL that every supported database understands. Each
+ * Queries on agents that were admitted by OAuth (server/oauth), in SQL that every supported database understands. Each
  * change of what an agent has is one transaction, so that a code or a refresh token is good once, whichever relays are
  * asked with it.
  */

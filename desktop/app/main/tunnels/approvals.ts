@@ -35,7 +35,7 @@ export async function revokeLink(owner: Owner, key: string, linkId: string): Pro
   await unlessGone(api.deleteLink(id, linkId));
 }
 
-/** Agents that were let in by OAuth, oldest first. */
+/** Agents that were admitted by OAuth, oldest first. */
 export async function listAgents(owner: Owner, key: string): Promise<readonly AgentView[]> {
   const { api, id } = atRelay(owner, key);
   return (await api.listAgents(id)).map(({ id: agentId, name, host, user, ...agent }) => ({
