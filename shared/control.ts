@@ -5,6 +5,8 @@ import { hasUnprintable } from './unprintable.ts';
 export interface ConnectionMessage {
   readonly type: 'connection';
   readonly id: string;
+  /** of a raw connection: the visitor's address and the one it has connected to, divided by a space */
+  readonly peers?: string | undefined;
 }
 
 /**
@@ -132,9 +134,13 @@ export function isSendableCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code <= 4999);
 }
 
-/** Writes a `connection` message. */
-export function connectionMessage(id: string): string {
-  return JSON.stringify({ type: 'connection', id } satisfies ConnectionMessage);
+/**
+ * Writes a `connection` message.
+ *
+ * @param peers as in {@link ConnectionMessage}
+ */
+export function connectionMessage(id: string, peers?: string): string {
+  return JSON.stringify({ type: 'connection', id, peers } satisfies ConnectionMessage);
 }
 
 /** Writes a `drain` message. */
@@ -187,8 +193,16 @@ export function parseControlMessage(text: string): ControlMessage | undefined {
   if (type === 'problem') return readProblem(rest);
   if (typeof id !== 'string') return undefined;
   if (type === 'knock') return readKnock(id, rest);
-  return type === 'connection' && UUID_PATTERN.test(id) ? { type, id } : undefined;
+  return type === 'connection' && UUID_PATTERN.test(id) ? { type, id, ...readPeers(rest) } : undefined;
 }
+
+/** What else it says of a raw connection is passed over if it is malformed: the connection can be served without. */
+function readPeers({ peers }: Partial<Record<string, unknown>>): { readonly peers?: string } {
+  return typeof peers === 'string' && peers.length <= PEERS_MAX_LENGTH ? { peers } : {};
+}
+
+/** Two IPv6 addresses with ports need 95 characters. */
+export const PEERS_MAX_LENGTH = 128;
 
 function readProblem({ code, detail }: Partial<Record<string, unknown>>): ProblemMessage | undefined {
   const known = RELAY_PROBLEMS.find((one) => one === code);

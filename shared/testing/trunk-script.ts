@@ -17,6 +17,7 @@ import {
   abort,
   data,
   end,
+  eof,
   FakeTrunkSocket,
   FLUSH_MS,
   header,
@@ -85,7 +86,8 @@ class TrunkScript {
       owner: {
         begun: (stream, first) => {
           this.#begin(stream);
-          this.#did.push(`${this.#streams.length} begins with ${shown(first)}`);
+          const shownPeers = stream.peers && ` from ${stream.peers}`;
+          this.#did.push(`${this.#streams.length} begins with ${shown(first)}${shownPeers}`);
         },
         moveAsked: (_stream, id) => void this.#did.push(`asked to move to ${id}`),
         closed: (code) => void this.#did.push(`trunk closed ${code}`),
@@ -95,6 +97,7 @@ class TrunkScript {
     this.#far.attach({
       onStreamData: (piece) => void this.#did.push(`own sent ${shown(piece)}`),
       onStreamDrain() {},
+      onStreamEnd: () => void this.#did.push('own sent all'),
       onStreamClose: (code) => void this.#did.push(`own closed ${code}`),
     });
   }
@@ -145,6 +148,7 @@ class TrunkScript {
     this.#stream(number).attach({
       onStreamData: (piece) => report('data', `got ${shown(piece)}`),
       onStreamDrain: () => report('room', 'has room'),
+      onStreamEnd: () => report('all', 'got all'),
       onStreamClose: (code) => report('end', `ended ${code}`),
     });
   }
@@ -157,7 +161,7 @@ class TrunkScript {
     const [, number, verb = '', rest = ''] = /^(?:(\d+) )?(\S+) ?(.*)$/.exec(action) ?? [];
     if (number !== undefined) return this.#actOn(Number(number), verb, rest);
     if (action === 'open bare') this.#streams.push(this.#trunk.open());
-    else if (verb === 'open') this.#begin(this.#trunk.open());
+    else if (verb === 'open') this.#begin(this.#trunk.open(rest));
     else if (verb === 'hear') this.#socket.receive(Buffer.concat(rest.split(' + ').map(frameOf)));
     else if (verb === 'lose') this.#socket.lose();
     else if (verb === 'retire') this.#trunk.retire();
@@ -175,6 +179,7 @@ class TrunkScript {
       const room = stream.write(typeof bytes === 'number' ? Buffer.alloc(bytes, '.') : Buffer.from(bytes));
       if (!room) this.#did.push(`${number} must wait`);
     } else if (verb === 'close') stream.close(Number(rest));
+    else if (verb === 'end') stream.end();
     else if (verb === 'destroy') stream.destroy();
     else if (verb === 'pause' || verb === 'resume') {
       stream[verb]();
@@ -203,15 +208,18 @@ class TrunkScript {
     const [verb = '', rest = ''] = what.split(' ');
     if (verb === 'hears' && this.#own.isPaused) this.#did.push('own is paused');
     if (verb === 'hears') this.#own.receive(Buffer.from(rest));
+    else if (verb === 'ends') this.#own.endDataFrom();
     else if (verb === 'closes') this.#own.closeFrom(Number(rest));
     else assert.fail(`no action on the data socket: ${what}`);
   }
 }
 
 function frameOf(text: string): Buffer {
-  const [type = '', id = '', rest = ''] = text.split(' ');
+  const [type = '', id = '', ...more] = text.split(' ');
+  const rest = more.join(' ');
   const stream = Number(id);
-  if (type === 'open') return open(stream);
+  if (type === 'open') return open(stream, rest);
+  if (type === 'eof') return eof(stream);
   if (type === 'data') return data(stream, content(rest));
   if (type === 'end') return end(stream);
   if (type === 'abort') return abort(stream, Number(rest));

@@ -103,7 +103,9 @@ export function header(type: number, id: number, value: number): Buffer {
   return bytes;
 }
 
-export const open = (id: number): Buffer => header(FrameType.open, id, 0);
+export const open = (id: number, peers = ''): Buffer =>
+  Buffer.concat([header(FrameType.open, id, peers.length), Buffer.from(peers)]);
+export const eof = (id: number): Buffer => header(FrameType.eof, id, 0);
 export const end = (id: number): Buffer => header(FrameType.end, id, 0);
 export const abort = (id: number, code: number = CloseCode.goingAway): Buffer =>
   header(FrameType.abort, id, code);
@@ -127,12 +129,13 @@ export function data(id: number, content: string | number): Buffer {
 export function read(bytes: Buffer): string[] {
   const seen: string[] = [];
   new FrameReader({
-    onOpen: (id) => seen.push(`open ${id}`),
+    onOpen: (id, peers) => seen.push(`open ${id} ${peers}`.trim()),
     onData: (id, piece) => seen.push(`data ${id} ${piece.length > 8 ? piece.length : piece.toString()}`),
     onEnd: (id, code) => seen.push(code === CloseCode.normal ? `end ${id}` : `abort ${id} ${code}`),
     onWindow: (id, more) => seen.push(`window ${id} ${more}`),
     onMove: (id, connectionId) => seen.push(`move ${id} ${connectionId}`),
     onMoved: (id) => seen.push(`moved ${id}`),
+    onEof: (id) => seen.push(`eof ${id}`),
     onProtocolError: (reason) => seen.push(`error: ${reason}`),
   }).push(bytes);
   return seen;
@@ -172,6 +175,8 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   /** the peer's close code */
   #endedWith: number | undefined;
   #closePassedOn = false;
+  /** Whether the owner has told that no more data follows. */
+  #lastByte: 'open' | 'due' | 'told' = 'open';
 
   constructor({ highWater = 1024 * 1024 }: FakeTrunkSocketOptions = {}) {
     this.#highWater = highWater;
@@ -184,7 +189,9 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
 
   /** Whether there is something to pass on. */
   get isBusy(): boolean {
-    return this.#size > 0 || (this.closedWith !== undefined && !this.#closePassedOn);
+    return (
+      this.#size > 0 || this.#lastByte === 'due' || (this.closedWith !== undefined && !this.#closePassedOn)
+    );
   }
 
   attach(handler: ByteStreamHandler): void {
@@ -234,6 +241,18 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
 
   lookForEnd(): void {}
 
+  carryEnd(): void {}
+
+  end(): boolean {
+    if (!this.#ended) this.#lastByte = 'due';
+    return true;
+  }
+
+  /** The peer tells that it has sent all its data. */
+  endDataFrom(): void {
+    if (!this.#ended) this.#handler?.onStreamEnd?.();
+  }
+
   probe(): void {
     this.probes += 1;
     this.isSilent = true;
@@ -256,6 +275,10 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   passOn(limit: number): void {
     if (this.peer?.isPaused === true) return;
     if (this.#size > 0) return this.peer?.receive(this.take(Math.min(limit, READ_MAX_BYTES)));
+    if (this.#lastByte === 'due') {
+      this.#lastByte = 'told';
+      return this.peer?.endDataFrom();
+    }
     if (this.closedWith === undefined || this.#closePassedOn) return;
     this.#closePassedOn = true;
     this.peer?.closeFrom(this.closedWith.code);
@@ -286,6 +309,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   #cut(): void {
     this.#waiting = [];
     this.#size = 0;
+    this.#lastByte = 'told';
   }
 
   #add(pieces: readonly Buffer[]): boolean {

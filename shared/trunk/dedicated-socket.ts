@@ -18,13 +18,16 @@ export type MoveTarget = Pick<
   | 'probe'
   | 'isSilent'
   | 'lookForEnd'
+  | 'carryEnd'
+  | 'end'
 >;
 
 /**
- * `room`: a waiting writer may write again. `drained`: there is room that nobody waited for. A buffer: data of the peer has arrived, after {@link DedicatedSocket.read}. A
- * number: the peer has closed the socket with this code, or it broke; at any time.
+ * `room`: a waiting writer may write again. `drained`: there is room that nobody waited for. A buffer: data of the peer has
+ * arrived, after {@link DedicatedSocket.read}. `ended`: no more of it follows. A number: the peer has closed the socket
+ * with this code, or it broke; at any time.
  */
-export type SocketEvent = 'room' | 'drained' | Buffer | number;
+export type SocketEvent = 'room' | 'drained' | 'ended' | Buffer | number;
 
 export class DedicatedSocket implements ByteStreamHandler {
   readonly socket: MoveTarget;
@@ -35,6 +38,7 @@ export class DedicatedSocket implements ByteStreamHandler {
   #isFull = false;
   /** data received with the handshake; `undefined` after {@link read} */
   #early: BufferedBytes | undefined = new BufferedBytes();
+  #hasEnded = false;
 
   /** @param socket without a handler */
   constructor(socket: MoveTarget, tell: (event: SocketEvent) => void) {
@@ -75,6 +79,7 @@ export class DedicatedSocket implements ByteStreamHandler {
     const early = this.#early;
     this.#early = undefined;
     for (let piece = early?.shift(); piece !== undefined; piece = early?.shift()) this.#tell(piece);
+    if (this.#hasEnded) this.#tell('ended');
     this.socket.resume();
   }
 
@@ -88,6 +93,11 @@ export class DedicatedSocket implements ByteStreamHandler {
     const wasAwaited = this.#isAwaited;
     this.#isAwaited = false;
     this.#tell(wasAwaited ? 'room' : 'drained');
+  }
+
+  onStreamEnd(): void {
+    this.#hasEnded = true;
+    if (this.#early === undefined) this.#tell('ended');
   }
 
   onStreamClose(code: number): void {

@@ -46,6 +46,13 @@ const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
   frameOf(FrameType.open, fc.constant(0)),
   frameOf(FrameType.end, fc.constant(0)),
   frameOf(FrameType.moved, fc.constant(0)),
+  frameOf(FrameType.eof, fc.constant(0)),
+  fc.tuple(id, fc.stringMatching(/^[0-9a-f.:]{1,63} [0-9a-f.:]{1,64}$/)).map(([stream, peers]) => ({
+    type: FrameType.open,
+    id: stream,
+    value: peers.length,
+    payload: Buffer.from(peers),
+  })),
   fc.tuple(id, fc.stringMatching(/^[a-z0-9-]{1,64}$/)).map(([stream, connectionId]) => ({
     type: FrameType.move,
     id: stream,
@@ -73,7 +80,7 @@ function read(bytes: Buffer, pieces: readonly number[]): string[] {
   const seen: { what: string; content: Buffer[] }[] = [];
   const tell = (what: string): void => void seen.push({ what, content: [] });
   const handler: FrameHandler = {
-    onOpen: (stream) => tell(`open ${stream}`),
+    onOpen: (stream, peers) => tell(`open ${stream} ${peers}`),
     onData(stream, piece) {
       if (seen.at(-1)?.what !== `data ${stream}`) tell(`data ${stream}`);
       seen.at(-1)?.content.push(Buffer.from(piece));
@@ -82,6 +89,7 @@ function read(bytes: Buffer, pieces: readonly number[]): string[] {
     onWindow: (stream, more) => tell(`window ${stream} ${more}`),
     onMove: (stream, connectionId) => tell(`move ${stream} ${connectionId}`),
     onMoved: (stream) => tell(`moved ${stream}`),
+    onEof: (stream) => tell(`eof ${stream}`),
     onProtocolError: (reason) => tell(`error ${reason}`),
   };
   const reader = new FrameReader(handler);
@@ -95,12 +103,12 @@ function read(bytes: Buffer, pieces: readonly number[]): string[] {
 
 /** The expected events for frames. */
 function expected(frames: readonly Frame[]): string[] {
-  const names = ['open', 'data', 'end', 'abort', 'window', 'move', 'moved'];
+  const names = ['open', 'data', 'end', 'abort', 'window', 'move', 'moved', 'eof'];
   const seen: { what: string; content: string }[] = [];
   for (const { type, id: stream, value, payload: content } of frames) {
     const hasValue = type === FrameType.abort || type === FrameType.window;
     const what = `${names[type]} ${stream}${hasValue ? ` ${value}` : ''}`;
-    if (type === FrameType.move) {
+    if (type === FrameType.move || type === FrameType.open) {
       seen.push({ what: `${what} ${content.toString()}`, content: '' });
       continue;
     }
@@ -123,7 +131,7 @@ describe('trunk frames in any pieces', () => {
   it('are judged the same in one piece or several if their bytes are random', () => {
     const anyBytes = fc
       .array(
-        fc.tuple(fc.integer({ min: 0, max: 7 }), fc.integer({ min: 0, max: 3 }), fc.nat(20), fc.nat(30)),
+        fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 3 }), fc.nat(20), fc.nat(30)),
         {
           maxLength: 8,
         },

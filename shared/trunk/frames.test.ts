@@ -21,7 +21,7 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
   const events: string[] = [];
   let last = 0;
   const reader = new FrameReader({
-    onOpen: (id) => events.push(`open ${id}`),
+    onOpen: (id, peers) => events.push(`open ${id} ${peers}`.trim()),
     onData(id, piece) {
       const before = events.at(-1);
       if (before?.startsWith('data ') === true && last === id) events[events.length - 1] += piece.toString();
@@ -32,6 +32,7 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
     onWindow: (id, more) => events.push(`window ${id} ${more}`),
     onMove: (id, connectionId) => events.push(`move ${id} ${connectionId}`),
     onMoved: (id) => events.push(`moved ${id}`),
+    onEof: (id) => events.push(`eof ${id}`),
     onProtocolError: (reason) => events.push(`error: ${reason}`),
   });
   for (let at = 0; at < bytes.length; at += pieces) reader.push(bytes.subarray(at, at + pieces));
@@ -53,6 +54,8 @@ describe('FrameReader of a trunk', () => {
       frame(FrameType.abort, 3, CloseCode.goingAway),
       frame(FrameType.move, 7, 4, 'id-7'),
       frame(FrameType.moved, 7, 0),
+      frame(FrameType.open, 8, 3, 'a b'),
+      frame(FrameType.eof, 8, 0),
       frame(FrameType.end, 1, 0),
     ]);
     for (let pieces = 1; pieces <= bytes.length; pieces += 1) {
@@ -64,6 +67,8 @@ describe('FrameReader of a trunk', () => {
         'abort 3 1001',
         'move 7 id-7',
         'moved 7',
+        'open 8 a b',
+        'eof 8',
         'end 1',
       ]);
     }
@@ -80,6 +85,7 @@ describe('FrameReader of a trunk', () => {
     const large = 'x'.repeat(DATA_MAX_BYTES);
     for (const [what, bytes, expected] of [
       ['the last stream', frame(FrameType.open, LAST_STREAM_ID, 0), 'open 4294967295'],
+      ['the longest OPEN', frame(FrameType.open, 1, 128, 'y'.repeat(128)), `open 1 ${'y'.repeat(128)}`],
       ['the largest DATA', frame(FrameType.data, 1, DATA_MAX_BYTES, large), `data 1 ${large}`],
       ['the smallest WINDOW', frame(FrameType.window, 1, 1), 'window 1 1'],
       ['the largest WINDOW', frame(FrameType.window, 1, WINDOW_MAX_BYTES), 'window 1 262144'],
@@ -97,7 +103,8 @@ describe('FrameReader of a trunk', () => {
       ['END of stream 0', frame(FrameType.end, 0, 0), 'stream 0'],
       ['ABORT of stream 0', frame(FrameType.abort, 0, 1001), 'stream 0'],
       ['WINDOW of stream 0', frame(FrameType.window, 0, 1), 'stream 0'],
-      ['OPEN with a value', frame(FrameType.open, 1, 1), 'OPEN with value 1'],
+      ['OPEN with a long text', frame(FrameType.open, 1, 129), 'OPEN with value 129'],
+      ['EOF with a value', frame(FrameType.eof, 1, 1), 'EOF with value 1'],
       ['empty DATA', frame(FrameType.data, 1, 0), 'DATA of 0 bytes'],
       ['DATA that is too large', frame(FrameType.data, 1, DATA_MAX_BYTES + 1, 'x'), 'DATA of 65537 bytes'],
       ['DATA of 4 GiB', frame(FrameType.data, 1, 0xffff_ffff, 'x'), 'DATA of 4294967295 bytes'],
@@ -113,7 +120,7 @@ describe('FrameReader of a trunk', () => {
       ['MOVE without an id', frame(FrameType.move, 1, 0), 'MOVE with an id of 0 bytes'],
       ['MOVE with a long id', frame(FrameType.move, 1, 65, 'x'), 'MOVE with an id of 65 bytes'],
       ['MOVED with a value', frame(FrameType.moved, 1, 1), 'MOVED with value 1'],
-      ['an unknown type', frame(7, 1, 0), 'frames of type 7'],
+      ['an unknown type', frame(8, 1, 0), 'frames of type 8'],
       ['text', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'frames of type 71'],
       ...[0, 999, 1000, 1004, 1005, 1006, 1015, 2999, 5000, 0xffff_ffff].map(abort),
     ] as const) {
@@ -138,6 +145,7 @@ describe('FrameReader of a trunk', () => {
       onWindow() {},
       onMove() {},
       onMoved() {},
+      onEof() {},
       onProtocolError() {},
     });
     reader.push(Buffer.concat([frame(FrameType.open, 1, 0), frame(FrameType.open, 2, 0)]));

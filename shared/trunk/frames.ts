@@ -1,11 +1,14 @@
 /**
- * Frames of a trunk (protocol.md section 10.2): nine bytes of header with a type, a stream and a value. DATA and
- * MOVE are followed by as many bytes as the value says. Numbers are big-endian.
+ * Frames of a trunk (protocol.md section 10.2): nine bytes of header with a type, a stream and a value. DATA, MOVE
+ * and some OPEN are followed by as many bytes as the value says. Numbers are big-endian.
  */
-import { CloseCode, isSendableCode } from '../control.ts';
+import { CloseCode, isSendableCode, PEERS_MAX_LENGTH } from '../control.ts';
 
 export const FrameType = {
-  /** The relay begins a stream; the value is 0. */
+  /**
+   * The relay begins a stream. The value is 0, or for a raw connection the number of bytes of {@link FrameHandler.onOpen}'s
+   * `peers` that follow.
+   */
   open: 0,
   /** Data of a stream; the value is the number of bytes that follow, 1 to {@link DATA_MAX_BYTES}. */
   data: 1,
@@ -23,6 +26,8 @@ export const FrameType = {
    * The sender has sent all its data of the stream on the trunk, and continues over the data socket; the value is 0.
    */
   moved: 6,
+  /** The sender has sent all data of the stream, and still accepts data; the value is 0. */
+  eof: 7,
 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
@@ -50,7 +55,8 @@ const CONNECTION_ID_MAX = 64;
 export const LAST_STREAM_ID = 0xffff_ffff;
 
 export interface FrameHandler {
-  onOpen(id: number): void;
+  /** @param peers the visitor's address and the one it has connected to, for a raw connection; else empty */
+  onOpen(id: number, peers: string): void;
   /** Bytes of a DATA frame, in pieces as they arrive. */
   onData(id: number, piece: Buffer): void;
   /** @param code of an ABORT frame; {@link CloseCode.normal} for an END frame */
@@ -59,6 +65,7 @@ export interface FrameHandler {
   /** @param connectionId of the data socket to continue over */
   onMove(id: number, connectionId: string): void;
   onMoved(id: number): void;
+  onEof(id: number): void;
   /** The data is not a frame. Nothing is read after it. */
   onProtocolError(reason: string): void;
 }
@@ -76,11 +83,12 @@ export class FrameReader {
   readonly #header = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES);
   /** bytes of a header that arrived in an earlier piece */
   #headerLength = 0;
-  /** the stream of the current DATA or MOVE frame, and the number of missing bytes */
+  /** the stream of the current frame with a payload, and the number of missing bytes */
   #id = 0;
   #left = 0;
-  /** the part of a MOVE frame's id that has arrived; `undefined` in a DATA frame */
-  #connectionId: string | undefined;
+  #type: FrameType = FrameType.data;
+  /** the part of a text that has arrived; empty in a DATA frame */
+  #text = '';
   #stopped = false;
 
   constructor(handler: FrameHandler) {
@@ -102,14 +110,22 @@ export class FrameReader {
   #readData(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + this.#left);
     this.#left -= end - start;
-    if (this.#connectionId === undefined) this.#handler.onData(this.#id, chunk.subarray(start, end));
-    else this.#readMove(this.#connectionId + chunk.toString('latin1', start, end));
+    if (this.#type === FrameType.data) this.#handler.onData(this.#id, chunk.subarray(start, end));
+    else this.#readText(this.#text + chunk.toString('latin1', start, end));
     return end;
   }
 
-  #readMove(connectionId: string): void {
-    this.#connectionId = this.#left > 0 ? connectionId : undefined;
-    if (this.#left === 0) this.#handler.onMove(this.#id, connectionId);
+  #readText(text: string): void {
+    this.#text = this.#left > 0 ? text : '';
+    if (this.#left > 0) return;
+    if (this.#type === FrameType.move) this.#handler.onMove(this.#id, text);
+    else this.#handler.onOpen(this.#id, text);
+  }
+
+  #expect(type: FrameType, id: number, bytes: number): void {
+    this.#type = type;
+    this.#id = id;
+    this.#left = bytes;
   }
 
   #readHeader(chunk: Buffer, start: number): number {
@@ -134,12 +150,11 @@ export class FrameReader {
     if (id === 0) return this.#fail('stream 0');
     switch (type) {
       case FrameType.open:
-        return value === 0 ? this.#handler.onOpen(id) : this.#fail(`OPEN with value ${value}`);
+        if (value > PEERS_MAX_LENGTH) return this.#fail(`OPEN with value ${value}`);
+        return value === 0 ? this.#handler.onOpen(id, '') : this.#expect(type, id, value);
       case FrameType.data:
         if (value === 0 || value > DATA_MAX_BYTES) return this.#fail(`DATA of ${value} bytes`);
-        this.#id = id;
-        this.#left = value;
-        return;
+        return this.#expect(type, id, value);
       case FrameType.end:
         return value === 0
           ? this.#handler.onEnd(id, CloseCode.normal)
@@ -151,12 +166,11 @@ export class FrameReader {
         return this.#handler.onWindow(id, value);
       case FrameType.move:
         if (value === 0 || value > CONNECTION_ID_MAX) return this.#fail(`MOVE with an id of ${value} bytes`);
-        this.#id = id;
-        this.#left = value;
-        this.#connectionId = '';
-        return;
+        return this.#expect(type, id, value);
       case FrameType.moved:
         return value === 0 ? this.#handler.onMoved(id) : this.#fail(`MOVED with value ${value}`);
+      case FrameType.eof:
+        return value === 0 ? this.#handler.onEof(id) : this.#fail(`EOF with value ${value}`);
       default:
         return this.#fail(`frames of type ${type}`);
     }

@@ -30,6 +30,8 @@ export class Receiver {
   /** data received while the stream was paused or had no handler */
   readonly #held = new BufferedBytes();
   #isHandingOver = false;
+  /** whether the handler learns after the held data that no more follows */
+  #isEndOfData = false;
   /** code of the peer's end, after the held data */
   #endCode: number | undefined;
 
@@ -121,6 +123,13 @@ export class Receiver {
     this.#handOverLater();
   }
 
+  /** The peer has sent all its data, and may still receive. */
+  endData(): void {
+    this.handOverArrived();
+    this.#isEndOfData = !this.#isSilent;
+    if (this.#held.size === 0) this.#tellEndOfData();
+  }
+
   /**
    * The peer has ended the stream. The handler gets the code after the remaining data, or immediately if the peer has
    * left, because then nothing waits for the rest.
@@ -147,6 +156,7 @@ export class Receiver {
     this.#unsettled += (this.#arrived?.length ?? 0) + this.#held.size;
     this.#arrived = undefined;
     this.#held.clear();
+    this.#isEndOfData = false;
     this.#endCode = undefined;
     this.#settle();
   }
@@ -172,7 +182,8 @@ export class Receiver {
 
   /** Not within `resume`, because its caller may be about to attach another handler. */
   #handOverLater(): void {
-    if (this.#isHandingOver || (this.#held.size === 0 && this.#endCode === undefined)) return;
+    const isEmpty = this.#held.size === 0 && this.#endCode === undefined && !this.#isEndOfData;
+    if (this.#isHandingOver || isEmpty) return;
     this.#isHandingOver = true;
     queueMicrotask(() => {
       this.#isHandingOver = false;
@@ -182,9 +193,17 @@ export class Receiver {
         this.#handOver(piece);
       }
       if (this.#held.size > 0) return;
+      this.#tellEndOfData();
       this.#tellEnd();
       if (!this.#isPaused) this.#tell('emptied');
     });
+  }
+
+  #tellEndOfData(): void {
+    const handler = this.#handler;
+    if (!this.#isEndOfData || handler === undefined) return;
+    this.#isEndOfData = false;
+    handler.onStreamEnd?.();
   }
 
   #tellEnd(): void {

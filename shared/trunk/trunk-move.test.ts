@@ -57,6 +57,19 @@ const AT_BOTH_ENDS: TrunkScripts = {
     'data to a handler that is attached in the meantime, if it has moved, as its peer has': `
       1 moves: / >moved 1; hear moved 1: / 0 streams; 1 anew; own hears b: 1* got b; own hears c: 1* got c`,
   },
+  'half-closes': {
+    'on the data socket after queued data, once it has moved': `
+      1 write 65536 & 1 end: 1 must wait / >data 1 65535; 1 moves: / 1 has room, >moved 1, own sent .,
+      own sent all; hear eof 1 + moved 1: 1 got all / 0 streams; 1 close 1000: / own closed 1000`,
+    'on the trunk before it moves, and not again': `
+      1 end: / >eof 1; 1 moves: / >moved 1; hear moved 1: / 0 streams; own hears a: 1 got a`,
+    'in order, when the data socket tells before the peer has moved': `
+      1 moves: / >moved 1; own hears b & own ends: own is paused; hear data 1 a + moved 1: 1 got a / 1 got b,
+      1 got all, 0 streams`,
+    'directly, once both have moved': `
+      1 moves: / >moved 1; hear moved 1: / 0 streams; own hears a & own ends: 1 got a, 1 got all;
+      1 end: / own sent all`,
+  },
   'ends with its data socket': {
     'after outstanding data of the trunk, if the socket closes cleanly (1000)': `
       1 moves: / >moved 1; own hears b & own closes 1000: own is paused; hear data 1 a: 1 got a;

@@ -79,6 +79,28 @@ const SCRIPTS: TrunkScripts = {
     'breaks the stream off, and drops unsent data': `
       1 write 10 & 1 destroy: / >abort 1 1001; hear data 1 unheard + end 1: / 0 streams`,
   },
+  end: {
+    'tells the peer after the written data, and both sides may still send and end': `
+      1 write 70K & 1 end: 1 must wait / >data 1 65535; hear window 1 65535: / 1 has room,
+      >data 1 6145, >eof 1;
+      hear data 1 more + eof 1: 1 got more, 1 got all; 1 end; hear end 1: 1 ended 1000 / >end 1, 0 streams`,
+    'is told with the end of the stream if that comes first': `
+      1 write x & 1 end & 1 close 1000: / >data 1 x, >end 1; hear eof 1 + end 1: / 0 streams`,
+    'of the peer is reported after held data, and before its end': `
+      1 pause; hear data 1 last + eof 1; hear end 1: / >end 1, 0 streams;
+      1 resume: / 1 got last, 1 got all, 1 ended 1000`,
+    'of the peer is reported to a paused stream that holds nothing': `1 pause; hear eof 1: 1 got all`,
+    'may be told before the first byte': `
+      open: / 2 streams; 2 write y & 2 end: / >open 2, >data 2 y, >eof 2`,
+    'ends what the peer may send': `
+      hear eof 1 + data 1 x: 1 got all, 1 ended 1006, trunk closed 1006 / socket closed 1002, 0 streams`,
+  },
+  'a raw connection': {
+    'is announced without a byte, with both addresses': `
+      open 192.0.2.1:5 [::1]:22: / >open 2 192.0.2.1:5 [::1]:22, 2 streams; 2 write x: / >data 2 x;
+      hear data 2 y + eof 2: 2 got y, 2 got all`,
+    'is not announced if it ends in the same turn': `open a b & 2 close 1001`,
+  },
   'the end of the peer': {
     'is reported once, with its code, and drops unsent data': `
       1 write 100K & hear abort 1 4003: 1 must wait, 1 ended 4003 / >end 1, 0 streams;

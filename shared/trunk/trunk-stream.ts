@@ -42,6 +42,8 @@ export class TrunkStream {
   readonly run: Run;
   /** 0 before anything was sent. */
   id: number;
+  /** as in {@link FrameHandler.onOpen} of the trunk's frames */
+  readonly peers: string;
 
   /** Whether the peer should get a grant. */
   #isGrantDue = false;
@@ -52,6 +54,10 @@ export class TrunkStream {
   #sentLast: 'end' | 'moved' | undefined;
   #peerLast: 'end' | 'moved' | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
+  /** whether this side has sent all its data, and whether the peer was told so on the trunk */
+  #eof: 'none' | 'due' | 'sent' = 'none';
+  /** whether the peer has told that on the trunk */
+  #peerEof = false;
 
   #move: 'none' | 'asked' | 'failed' = 'none';
   /** the id to send to the peer for the move */
@@ -68,12 +74,13 @@ export class TrunkStream {
   /**
    * @param id assigned by the peer; 0 if it is assigned with the first bytes
    */
-  constructor(trunk: StreamCarrier, id = 0) {
+  constructor(trunk: StreamCarrier, id = 0, peers = '') {
     this.#trunk = trunk;
     this.run = new Run(trunk.carried);
     this.#receiver = new Receiver(this.#onReceiver, trunk.windowBytes);
     this.#sender = new Sender(trunk.windowBytes);
     this.id = id;
+    this.peers = peers;
   }
 
   /** Whether the peer was told the end of the stream on the trunk: data that it still sends there is dropped. */
@@ -145,6 +152,19 @@ export class TrunkStream {
   }
 
   /**
+   * Tells the peer after the written data that no more follows. The peer may still send.
+   *
+   * @returns whether the peer learns of it
+   */
+  end(): boolean {
+    if (this.#isOver || this.#eof !== 'none') return true;
+    this.#eof = 'due';
+    if (this.#own === undefined) this.#trunk.ready(this);
+    else this.#own.socket.end();
+    return true;
+  }
+
+  /**
    * Ends the stream after the written data, or after as much of it as the peer accepts now: see {@link flushesBefore}. The
    * handler is no longer called.
    *
@@ -206,7 +226,9 @@ export class TrunkStream {
     this.#opening = undefined;
     this.#own = new DedicatedSocket(socket, (event) => this.#onOwnSocket(event));
     // A slow trunk, or a window without room, holds back nothing that can go over the data socket.
+    socket.carryEnd();
     this.#own.takeOver(this.#sender.takeAll(), this.#sender.isAwaited);
+    if (this.#eof === 'due') socket.end();
     this.#trunk.ready(this);
     if (this.#peerLast === 'moved') this.#own.read();
     this.#follow();
@@ -227,9 +249,11 @@ export class TrunkStream {
    */
   putInto(batch: Batch, limit: number): boolean {
     if (this.id === 0) {
-      if (this.#sender.isEmpty) return this.#gone();
+      if (this.#sender.isEmpty && (this.peers === '' || this.#isOver)) return this.#gone();
       this.id = this.#trunk.begin(this);
-      batch.add(FrameType.open, this.id, 0);
+      const peers = Buffer.from(this.peers, 'latin1');
+      batch.add(FrameType.open, this.id, peers.length);
+      batch.addPayload(peers);
     }
     if (this.#isGrantDue && this.#peerLast === undefined)
       batch.add(
@@ -243,6 +267,7 @@ export class TrunkStream {
       this.#putMove(batch);
       const sent = this.#sender.putInto(batch, this.id, limit);
       if (sent > 0) this.run.sent(sent);
+      this.#putEof(batch);
       this.#putLast(batch);
     }
     return !this.#sender.isEmpty && this.#sender.isOpen;
@@ -260,9 +285,21 @@ export class TrunkStream {
 
   /** As {@link Receiver.received}. */
   received(piece: Buffer): Received {
-    if (this.#peerLast !== undefined) return 'refused';
+    if (this.#peerLast !== undefined || this.#peerEof) return 'refused';
     this.run.received(piece.length);
     return this.#receiver.received(piece);
+  }
+
+  /**
+   * The peer has sent all its data on the trunk.
+   *
+   * @returns whether this was allowed
+   */
+  sentAll(): boolean {
+    if (this.#peerLast !== undefined || this.#peerEof) return false;
+    this.#peerEof = true;
+    this.#receiver.endData();
+    return true;
   }
 
   /** All data that is available now has been read: hands it over in one piece. */
@@ -335,7 +372,8 @@ export class TrunkStream {
     if (event === 'room' || event === 'drained') {
       if (event === 'room' && !this.#sender.isAwaited) this.tellRoom();
       this.#follow();
-    } else if (typeof event !== 'number') this.#receiver.add(event);
+    } else if (event === 'ended') this.#receiver.endData();
+    else if (typeof event !== 'number') this.#receiver.add(event);
     else if (!this.#isOver) {
       if (this.#peerLast !== 'moved' && !flushesBefore(event)) return this.#breakOff(event);
       this.#ownCode = event;
@@ -349,6 +387,13 @@ export class TrunkStream {
     batch.add(FrameType.move, this.id, id.length);
     batch.addPayload(id);
     this.#connectionId = undefined;
+  }
+
+  /** The end of the stream says the same, and so does the data socket. */
+  #putEof(batch: Batch): void {
+    if (this.#eof !== 'due' || !this.#sender.isEmpty || this.#isOver || this.#own !== undefined) return;
+    this.#eof = 'sent';
+    batch.add(FrameType.eof, this.id, 0);
   }
 
   #putLast(batch: Batch): void {

@@ -38,7 +38,14 @@ const anyStream = fc.nat(7);
 
 /** Something that happens. */
 const anyEvent = fc.oneof(
-  { weight: 3, arbitrary: fc.record({ open: fc.tuple(anyHabits, anyHabits), first: fc.option(anySize) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      open: fc.tuple(anyHabits, anyHabits),
+      first: fc.option(anySize),
+      isRaw: fc.boolean(),
+    }),
+  },
   { weight: 8, arbitrary: fc.record({ write: anySize, stream: anyStream, which: anyWhich }) },
   { weight: 8, arbitrary: fc.record({ pass: anyPassed, which: anyWhich }) },
   { weight: 8, arbitrary: fc.constant('turn' as const) },
@@ -54,6 +61,10 @@ const anyEvent = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ act: fc.constant('destroy' as const), stream: anyStream, which: anyWhich }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({ act: fc.constant('end' as const), stream: anyStream, which: anyWhich }),
+  },
   { weight: 1, arbitrary: fc.record({ close: anyCode, stream: anyStream, which: anyWhich }) },
   { weight: 4, arbitrary: fc.record({ own: fc.nat(7), pass: anyPassed, which: anyWhich }) },
   { weight: 2, arbitrary: fc.record({ move: anyStream }) },
@@ -68,7 +79,7 @@ function happen(world: World, it: Event): void {
   if (it === 'connect') return world.connect(true);
   if (it === 'opened') return world.hearOpened(true);
   if ('open' in it) {
-    world.open(...it.open);
+    world.open(...it.open, it.isRaw);
     if (it.first !== null) world.streams.at(-1)?.[0].write(it.first);
   } else if ('move' in it) {
     world.offerMove(it.move);
@@ -199,6 +210,9 @@ class Side {
   readonly told: number[] = [];
   /** Whether it has broken off the stream instead of closing it. */
   isCut = false;
+  /** Whether it has told that it sends nothing more, and whether it was told so. */
+  hasSentAll = false;
+  hasReadAll = false;
   /** Whether a writer was asked to wait, and there is no room yet. */
   isWaiting = false;
 
@@ -249,6 +263,12 @@ class Side {
         const { refills } = this.#habits;
         if (refills !== undefined && this.written < REFILLED_BYTES) this.write(refills);
       },
+      onStreamEnd: () => {
+        assert.ok(this.isOpen && !this.hasReadAll, 'told of the end of the bytes twice');
+        assert.ok(this.#other?.hasSentAll, 'told of an end of the bytes that is none');
+        assert.equal(this.received, this.#other.written, 'told of the end of the bytes before the last one');
+        this.hasReadAll = true;
+      },
       onStreamClose: (code) => {
         assert.ok(this.isOpen, 'told of an end after the end');
         this.told.push(code);
@@ -274,7 +294,7 @@ class Side {
   }
 
   write(size: number): void {
-    if (this.#stream === undefined) return;
+    if (this.#stream === undefined || this.hasSentAll) return;
     const isOpen = this.isOpen;
     const room = this.#stream.write(Buffer.from(this.contentAt(this.written, size)));
     if (!isOpen) assert.equal(room, true);
@@ -288,6 +308,11 @@ class Side {
 
   resume(): void {
     this.#stream?.resume();
+  }
+
+  end(): void {
+    if (this.isOpen && this.#stream !== undefined) this.hasSentAll = true;
+    this.#stream?.end();
   }
 
   close(code: number): void {
@@ -319,6 +344,8 @@ class Side {
     else assert.ok(expected.includes(code), `was told ${code}, not ${expected.join()}`);
     const isWhole = code === undefined || code === CloseCode.normal;
     if (isWhole) assert.equal(this.received, other.written, 'not all has arrived');
+    if (code === undefined)
+      assert.equal(this.hasReadAll, other.hasSentAll, 'was not told of the end of the bytes');
     assert.ok(!this.isWaiting || code !== undefined, 'a writer waits for ever');
   }
 }
@@ -374,14 +401,14 @@ class World {
   }
 
   /** Begins a stream on the relay's side. */
-  open(relay: Habits, client: Habits): void {
+  open(relay: Habits, client: Habits, isRaw: boolean): void {
     if (!this.trunks[0].takesStreams) return;
     const near = new Side(2 * this.streams.length, relay);
     const far = new Side(2 * this.streams.length + 1, client);
     near.join(far);
     far.join(near);
     this.streams.push([near, far]);
-    const stream = this.trunks[0].open();
+    const stream = this.trunks[0].open(isRaw ? 'a b' : '');
     near.start(stream);
     this.#mayMove.push(stream);
   }
@@ -499,6 +526,7 @@ class World {
       },
       onMove() {},
       onMoved() {},
+      onEof() {},
       onProtocolError: (reason) => assert.fail(reason),
     });
     this.sockets[which].watch = (bytes) => reader.push(bytes);

@@ -31,9 +31,13 @@ const PATH_PING_MS = 1000;
  * peer a system call.
  */
 const TURN_BYTES = 16 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 export interface TrunkOwner {
-  /** The peer has begun a stream, with its first bytes. Must attach to the stream, or close it, before it returns. */
+  /**
+   * The peer has begun a stream, with its first bytes; a raw connection, which has {@link TrunkStream.peers}, begins
+   * without any. Must attach to the stream, or close it, before it returns.
+   */
   begun(stream: TrunkStream, first: Buffer): void;
   /**
    * The peer asks to continue over a data socket of this id: call {@link TrunkStream.moveTo} or
@@ -127,10 +131,16 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return hasId && !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX;
   }
 
-  /** Begins a stream; its first bytes announce it to the peer. The trunk must accept streams. */
-  open(): TrunkStream {
-    const stream = new TrunkStream(this);
+  /**
+   * Begins a stream, which the trunk must accept. Its first bytes announce it to the peer.
+   *
+   * @param peers of a raw connection, which is announced immediately: the visitor's address and the one it has connected
+   *   to, divided by a space
+   */
+  open(peers = ''): TrunkStream {
+    const stream = new TrunkStream(this, 0, peers);
     this.#unsent.add(stream);
+    if (peers !== '') this.ready(stream);
     return stream;
   }
 
@@ -242,13 +252,14 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#owner.closed(code);
   }
 
-  onOpen(id: number): void {
+  onOpen(id: number, peers: string): void {
     if (this.#begins || id <= this.#lastId || this.#streams.size >= STREAMS_MAX) {
       return this.onProtocolError(`OPEN of stream ${id} is out of order`);
     }
     this.#lastId = id;
-    const stream = new TrunkStream(this, id);
+    const stream = new TrunkStream(this, id, peers);
     this.#streams.set(id, stream);
+    if (peers !== '') return this.#owner.begun(stream, NOTHING);
     stream.attach({
       onStreamData: (first) => this.#owner.begun(stream, first),
       onStreamDrain: () => {},
@@ -287,6 +298,10 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     const stream = this.#streams.get(id);
     if (stream?.moved() === true) this.#closeUnused();
     else this.onProtocolError(`MOVED of stream ${id} is not allowed`);
+  }
+
+  onEof(id: number): void {
+    if (this.#streams.get(id)?.sentAll() !== true) this.onProtocolError(`EOF of stream ${id} is not allowed`);
   }
 
   onProtocolError(reason: string): void {

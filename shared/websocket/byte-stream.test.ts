@@ -87,6 +87,34 @@ describe('WebSocketByteStream', () => {
     assert.ok(near.destroyed && far.destroyed);
   });
 
+  it('half-closes with an empty message, in order and once, if both ends know that', async () => {
+    const heard: string[] = [];
+    client.stream.attach({
+      onStreamData: (piece) => heard.push(piece.toString()),
+      onStreamDrain() {},
+      onStreamEnd: () => heard.push('end'),
+      onStreamClose: (code) => heard.push(String(code)),
+    });
+    assert.equal(server.stream.end(), false);
+    server.stream.write(Buffer.alloc(0));
+    server.stream.carryEnd();
+    server.stream.write(Buffer.from('a'));
+    assert.equal(server.stream.end(), true);
+    await settled();
+    assert.deepEqual(heard, ['a']);
+    client.stream.carryEnd();
+    server.stream.write(Buffer.from('b'));
+    server.stream.end();
+    server.stream.write(Buffer.from('unheard'));
+    server.stream.end();
+    client.stream.write(Buffer.from('up'));
+    await settled();
+    assert.deepEqual([heard, server.text], [['a', 'b', 'end'], 'up']);
+    server.stream.close(CloseCode.normal);
+    await settled();
+    assert.deepEqual(heard, ['a', 'b', 'end', '1000']);
+  });
+
   it('is not disturbed by a socket that fails after it has closed', async () => {
     const closed = once(far, 'close');
     far.destroy();

@@ -38,6 +38,8 @@ export interface ByteStreamHandler {
   onStreamData(piece: Buffer): void;
   /** Queued data was handed to the system. Called only after a `write` that returned `false`. */
   onStreamDrain(): void;
+  /** The peer has sent all its data, and still accepts data. Only raw connections have that. */
+  onStreamEnd?(): void;
   /**
    * The stream has ended, by either side. Called once, with the code of the peer's Close frame, or
    * {@link CloseCode.abnormal} if the connection broke or violated the protocol.
@@ -96,6 +98,9 @@ export class WebSocketByteStream implements FrameHandler {
   #measuredAt: number | undefined;
   #roundTripMs = Infinity;
   #closeSent = false;
+  /** whether an empty message means that its sender has sent all its data */
+  #carriesEnd = false;
+  #hasReadAll = false;
   /** of the peer's Close frame */
   #peerCode: number = CloseCode.abnormal;
   readonly #closeTimeoutMs: number | undefined;
@@ -161,8 +166,23 @@ export class WebSocketByteStream implements FrameHandler {
    * @returns `false` if too much is queued: wait for `onDrain`
    */
   write(chunk: Buffer): boolean {
-    if (this.#closeSent || this.#ended) return true;
+    if (this.#closeSent || this.#ended || chunk.length === 0) return true;
     return this.#send(Opcode.binary, chunk);
+  }
+
+  /** Both sides know that an empty message means {@link end}: a stream of a trunk has moved here. */
+  carryEnd(): void {
+    this.#carriesEnd = true;
+  }
+
+  /**
+   * Tells the peer after the written data that no more follows. The peer may still send.
+   *
+   * @returns whether the peer learns of it: an announced data socket cannot be half-closed
+   */
+  end(): boolean {
+    if (this.#carriesEnd && !this.#closeSent && !this.#ended) this.#send(Opcode.binary, NONE);
+    return this.#carriesEnd;
   }
 
   /** Sends a text message. */
@@ -300,7 +320,13 @@ export class WebSocketByteStream implements FrameHandler {
   /* What the reader of frames calls. */
 
   onPayload(piece: Buffer): void {
-    if (!this.#ended) this.#handler?.onStreamData(piece);
+    if (!this.#ended && !this.#hasReadAll) this.#handler?.onStreamData(piece);
+  }
+
+  onEmptyMessage(): void {
+    if (!this.#carriesEnd || this.#ended || this.#hasReadAll) return;
+    this.#hasReadAll = true;
+    this.#handler?.onStreamEnd?.();
   }
 
   onPong(payload: Buffer): void {

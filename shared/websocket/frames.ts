@@ -13,6 +13,8 @@ export interface FrameHandler {
    * piece costs one or two system calls later.
    */
   onPayload(piece: Buffer): void;
+  /** A message without content, in order. */
+  onEmptyMessage?(): void;
   onPing(payload: Buffer): void;
   onPong?(payload: Buffer): void;
   /** The peer's Close frame; {@link CloseCode.noStatus} without a code. Nothing is read after it. */
@@ -172,8 +174,15 @@ export class FrameReader {
     if (isControl && isLast) {
       this.#handOver(chunk);
       this.#endControl(this.#opcode);
-    }
+    } else if (isLast && this.#offset === 0) this.#endEmpty(chunk);
     return end;
+  }
+
+  #endEmpty(chunk: Buffer): void {
+    const handler = this.#handler;
+    if (handler.onEmptyMessage === undefined || this.#opcode !== Opcode.binary || this.#inMessage) return;
+    this.#handOver(chunk);
+    handler.onEmptyMessage();
   }
 
   /**
