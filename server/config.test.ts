@@ -26,6 +26,7 @@ describe('loadConfig', () => {
       tunnelDomain: 'localhost',
       foreignVariables: [],
       trunks: 2,
+      tcpPorts: undefined,
       maxConnections: 10_000,
       address: { connections: 256, requests: 0 },
       serviceDomain: 'localhost',

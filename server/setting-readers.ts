@@ -29,6 +29,8 @@ const CONNECTIONS_CEILING = 500_000;
 const ADDRESS_REQUESTS_CEILING = 100_000;
 /** Maximum of `CULVERT_TRUNKS`: a lost packet stalls one trunk, and more than a few make no difference. */
 const TRUNKS_CEILING = 16;
+/** Maximum number of ports in `CULVERT_TCP_PORTS`: each that is given out takes a listening socket. */
+const TCP_PORTS_CEILING = 10_000;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
 
@@ -74,6 +76,22 @@ export const port: SettingReader<number> = {
   read(given) {
     const value = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
     return value <= 65_535 ? value : undefined;
+  },
+};
+
+/** Consecutive ports. */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export const portRange: SettingReader<PortRange> = {
+  takes: `a range of at most ${TCP_PORTS_CEILING} ports, such as 20000-20999`,
+  read(given) {
+    const [, from = '', to = ''] = /^(\d{1,5}) *- *(\d{1,5})$/.exec(given) ?? [];
+    const [first, last] = [Number(from), Number(to)];
+    const isRange = first >= 1 && first <= last && last <= 65_535;
+    return isRange && last - first < TCP_PORTS_CEILING ? { first, last } : undefined;
   },
 };
 

@@ -270,6 +270,14 @@ export const SETTINGS = {
     String(TRUNKS_MAX),
     'Maximum number of trunks per tunnel. A trunk is a client connection that several visitors share. 0 turns trunks off.',
   ),
+  /** `undefined`: no TCP tunnels */
+  tcpPorts: optional(
+    'Tunnels',
+    'tcp-ports',
+    readers.portRange,
+    'none: no TCP tunnels',
+    'Ports for TCP tunnels, as FIRST-LAST. Each tunnel gets one of them. Open them in the firewall.',
+  ),
   metrics: together(['port'], {
     port: optional(
       'Monitoring',

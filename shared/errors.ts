@@ -16,6 +16,7 @@ export const API_ERRORS = {
     code: 'invalid-name',
     text: 'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen',
   },
+  invalidRemotePort: { status: 400, code: 'invalid-remote-port', text: 'remote_port must be a whole number' },
   missingTunnelId: { status: 400, code: 'missing-tunnel-id', text: 'tunnel_id is required' },
   missingId: { status: 400, code: 'missing-id', text: 'either id or tunnel_id is required' },
   invalidHandshake: { status: 400, code: 'invalid-handshake', text: 'invalid websocket handshake' },
@@ -83,6 +84,16 @@ export const API_ERRORS = {
     text: 'the addresses of the tunnel with that name cannot be changed: close it, then create it again with the domain',
   },
   domainInUse: { status: 409, code: 'domain-in-use', text: 'another tunnel uses the domain' },
+  portTaken: {
+    status: 409,
+    code: 'port-taken',
+    text: 'no such port is free: remote_port is in use or outside the range of this relay, or every port of the range is in use',
+  },
+  protocolFixed: {
+    status: 409,
+    code: 'protocol-fixed',
+    text: 'the protocol and the remote port of the tunnel with that name cannot be changed: close it, then create it again',
+  },
   linksOff: {
     status: 409,
     code: 'links-off',
@@ -112,7 +123,19 @@ export const API_ERRORS = {
   tooManyTunnels: {
     status: 403,
     code: 'too-many-tunnels',
-    text: 'the {plan} plan allows {number} tunnels at a time; close one, or wait until {time}, when the next one expires',
+    text: 'the {plan} plan allows {number} {tunnels} at a time; {remedy}',
+  },
+  /** a field that tunnels of the protocol do not have */
+  notForProtocol: {
+    status: 400,
+    code: 'not-for-protocol',
+    text: '{field} is not available for tunnels with the protocol {protocol}',
+  },
+  /** a type of tunnels that is switched off */
+  protocolUnavailable: {
+    status: 409,
+    code: 'protocol-unavailable',
+    text: 'this relay does not offer tunnels with the protocol {protocol}',
   },
   /** a valid key that was created for another purpose */
   keyOutOfScope: { status: 403, code: 'key-scope', text: 'this api key is valid for {scope} only' },

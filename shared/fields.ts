@@ -192,6 +192,14 @@ export const ADDRESS: Field<string> = {
     .required()
     .test('address', (value) => typeof value !== 'string' || isWebAddress(value)),
 };
+/** The address of a tunnel that may be one of TLS or TCP. */
+export const TUNNEL_ADDRESS: Field<string> = {
+  ...ADDRESS,
+  accepts: yup
+    .string()
+    .required()
+    .test('address', (value) => typeof value !== 'string' || isWebAddress(value) || isRawAddress(value)),
+};
 /** The address of all hosts of a wildcard tunnel, whose first label begins with `*`, which stands for any text. */
 export const WILDCARD_ADDRESS: Field<string> = {
   ...ADDRESS,
@@ -216,4 +224,12 @@ const WEB_ADDRESS = /^https?:\/\/[\w.~%:[\]/-]+$/i;
  */
 export function isWebAddress(text: string): boolean {
   return text.length <= TUNNEL_ADDRESS_MAX_CHARS && WEB_ADDRESS.test(text) && URL.canParse(text);
+}
+
+/** The address of a TLS or TCP tunnel: scheme and host, with a port. A TLS tunnel may have the usual port, 443. */
+const RAW_ADDRESS = /^(?:tls:\/\/[\w.[\]:-]+|tcp:\/\/[\w.[\]:-]+:\d{1,5})$/;
+
+/** Whether a text is the address of a TLS or TCP tunnel that can be printed and copied into a shell. */
+export function isRawAddress(text: string): boolean {
+  return text.length <= TUNNEL_ADDRESS_MAX_CHARS && RAW_ADDRESS.test(text) && URL.canParse(text);
 }

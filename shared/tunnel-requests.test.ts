@@ -31,6 +31,8 @@ describe('readCreateTunnel', () => {
       takeOver: false,
       domain: '',
       wildcard: false,
+      protocol: 'http',
+      remotePort: undefined,
     });
   });
 
@@ -46,6 +48,8 @@ describe('readCreateTunnel', () => {
           take_over: true,
           domain: 'App.Example.com.',
           wildcard: true,
+          protocol: 'http',
+          remote_port: null,
           other: 1,
         },
         limits,
@@ -59,12 +63,24 @@ describe('readCreateTunnel', () => {
         takeOver: true,
         domain: 'app.example.com',
         wildcard: true,
+        protocol: 'http',
+        remotePort: undefined,
       },
     );
   });
 
   it('treats null for each optional field, and an empty name, as missing', () => {
-    const optional = ['name', 'ttl', 'idle_ttl', 'access', 'take_over', 'domain', 'wildcard'];
+    const optional = [
+      'name',
+      'ttl',
+      'idle_ttl',
+      'access',
+      'take_over',
+      'domain',
+      'wildcard',
+      'protocol',
+      'remote_port',
+    ];
     const nulls = Object.fromEntries(optional.map((field) => [field, null]));
     const plain = readCreateTunnel({ local_port: 1 }, limits);
     for (const given of [nulls, { name: '' }])
@@ -79,11 +95,42 @@ describe('readCreateTunnel', () => {
     assert.equal(code, 'invalid-domain');
   });
 
+  it('accepts of an access policy only the addresses for TLS and TCP tunnels', () => {
+    const allow = { allow: ['10.0.0.0/8'], links: false, basic: [], tokens: null };
+    const tls = { local_port: 1, protocol: 'tls', access: allow, domain: 'a.example.com', wildcard: false };
+    assert.equal(readCreateTunnel(tls, limits).domain, 'a.example.com');
+    const tcp = { local_port: 1, protocol: 'tcp', access: allow, remote_port: 70_000 };
+    assert.equal(readCreateTunnel(tcp, limits).remotePort, 70_000);
+    for (const [field, given] of [
+      ['access.links', { ...tls, access: { ...allow, links: true } }],
+      ['access.basic', { ...tcp, access: { basic: [{ user: 'ann', password: 'secret' }] } }],
+      ['access.password', { ...tcp, access: { password: 'secret' } }],
+      ['access.knock', { ...tcp, access: { knock: true } }],
+      ['access.tokens', { ...tcp, access: { tokens: [{ name: 'ci' }] } }],
+      ['access.sign_in', { ...tls, access: { sign_in: ['*'] } }],
+      ['access.oauth', { ...tls, access: { oauth: true } }],
+      ['wildcard', { ...tls, wildcard: true }],
+      ['wildcard', { ...tcp, wildcard: true }],
+      ['domain', { ...tls, wildcard: null, domain: '*.example.com' }],
+      ['domain', { ...tcp, domain: 'a.example.com' }],
+      ['remote_port', { ...tls, remote_port: 1 }],
+      ['remote_port', { local_port: 1, remote_port: 1 }],
+    ] as const) {
+      const { code, text } = refusal(() => readCreateTunnel(given, limits));
+      assert.deepEqual([code, text.split(' ')[0]], ['not-for-protocol', field]);
+    }
+  });
+
   const all = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
   /** With several invalid fields, the first in the order of protocol.md is named. */
   const refused: [ApiErrorEntry, unknown[]][] = [
     [API_ERRORS.invalidBody, [null, [], 'x', 1, true, withPort({ idle_ttl: 'true' })]],
     [API_ERRORS.invalidBody, ['true', 1, {}, []].map((wildcard) => withPort({ wildcard }))],
+    [API_ERRORS.invalidBody, ['udp', 'TCP', '', 1, {}].map((protocol) => withPort({ protocol }))],
+    [
+      API_ERRORS.invalidRemotePort,
+      ['22', 1.5, {}, false].map((remote_port) => withPort({ protocol: 'tcp', remote_port })),
+    ],
     [
       API_ERRORS.invalidPort,
       [undefined, null, 0, -1, 65_536, 1.5, '80', true, [80], {}].map((port) => ({ local_port: port })),

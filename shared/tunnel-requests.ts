@@ -1,9 +1,11 @@
 /** Requests about tunnels, as the REST interface accepts them (protocol.md section 3). */
 import * as yup from 'yup';
 import {
+  type Access,
   ALLOW_MAX,
   BASIC_USERS_MAX,
   PASSWORD_MAX_LENGTH,
+  OPEN,
   PASSWORD_MIN_LENGTH,
   readAccess,
   TOKEN_MAX_LENGTH,
@@ -30,7 +32,7 @@ import {
   type TypeOf,
   withDefault,
 } from './fields.ts';
-import { LOCAL_PORT_SCHEMA, type TtlLimits, type WantedTunnel } from './tunnel.ts';
+import { LOCAL_PORT_SCHEMA, type Protocol, PROTOCOLS, type TtlLimits, type WantedTunnel } from './tunnel.ts';
 import {
   NAME_MAX_LENGTH,
   NAME_MIN_LENGTH,
@@ -157,6 +159,40 @@ function readElsewhere<V>(schema: JsonObject): OptionalField<V> {
   return optional<V>({ schema, accepts: yup.mixed().nullable() });
 }
 
+const protocolField: OptionalField<Protocol | null> = optional({
+  schema: {
+    oneOf: [{ type: 'string', enum: PROTOCOLS }, { type: 'null' }],
+    description: withDefault(
+      '`tls` for TLS that ends at the local service, `tcp` for any protocol over TCP at a port of the relay; both have no `access` but `allow`',
+      'http',
+    ),
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('protocol', (value: unknown, context) =>
+      value === undefined || value === null || PROTOCOLS.some((protocol) => protocol === value)
+        ? true
+        : refuse(context, API_ERRORS.invalidBody),
+    ),
+});
+
+/** Which ports there are is for the relay to say. */
+const remotePort: OptionalField<number | null> = optional({
+  schema: {
+    type: ['integer', 'null'],
+    description: 'with `tcp`: the port at the relay; without it, the relay chooses one',
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('remote_port', (value: unknown, context) =>
+      value === undefined || value === null || Number.isInteger(value)
+        ? true
+        : refuse(context, API_ERRORS.invalidRemotePort),
+    ),
+});
+
 /** The create request (protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
   return object(
@@ -178,6 +214,8 @@ export function createTunnelBody({ defaultTtl, maxTtl }: TtlLimits) {
         'whether the tunnel answers at every host `{any}--{slug}` below the tunnel domain, and at every host one label below a domain ' +
           'such as `*.example.com`; requires the Dev plan or above',
       ),
+      protocol: protocolField,
+      remote_port: remotePort,
     },
     'CreateTunnel',
   );
@@ -205,15 +243,46 @@ function upTo(maxTtl: number): string {
  */
 export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel {
   const fields = check(createTunnelBody(limits), body);
-  return {
+  const wanted = {
     localPort: fields.local_port,
     name: fields.name ?? '',
     ttl: readGivenTtl(fields.ttl, limits.maxTtl) ?? limits.defaultTtl,
     idleTtl: fields.idle_ttl ?? false,
     access: readAccess(fields.access),
     takeOver: fields.take_over ?? false,
+    protocol: fields.protocol ?? 'http',
+    remotePort: fields.remote_port ?? undefined,
     ...readHosts(fields),
   };
+  mustSuitProtocol(wanted);
+  return wanted;
+}
+
+/** @throws ApiError 400 for the first field that tunnels of the protocol do not have */
+function mustSuitProtocol({ protocol, remotePort: port, domain, wildcard, access }: WantedTunnel): void {
+  if (port !== undefined && protocol !== 'tcp') throw notForProtocol('remote_port', protocol);
+  if (protocol === 'http') return;
+  if (domain !== '' && (protocol === 'tcp' || isWildcardDomain(domain)))
+    throw notForProtocol('domain', protocol);
+  if (wildcard) throw notForProtocol('wildcard', protocol);
+  mustSuitRaw(access, protocol);
+}
+
+/**
+ * Connections of TLS and TCP tunnels are not read, so only their addresses can be judged.
+ *
+ * @throws ApiError 400 for a field of `access` other than `allow`
+ */
+export function mustSuitRaw(access: Access, protocol: Protocol): void {
+  for (const field of Object.keys(OPEN) as (keyof Access)[]) {
+    const value = access[field];
+    const isSet = Array.isArray(value) ? value.length > 0 : value !== OPEN[field];
+    if (field !== 'allow' && isSet) throw notForProtocol(`access.${field}`, protocol);
+  }
+}
+
+function notForProtocol(field: string, protocol: Protocol): ApiError {
+  return new ApiError(withValues(API_ERRORS.notForProtocol, { field, protocol }));
 }
 
 const NO_WILDCARD: Clause = {

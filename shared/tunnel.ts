@@ -19,6 +19,7 @@ import {
   TEXT_OR_EMPTY,
   TEXT_OR_NULL,
   TIME,
+  TUNNEL_ADDRESS,
   type TypeOf,
   unused,
   UUID,
@@ -29,6 +30,10 @@ import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from './value-rules.ts';
 /** As a number. */
 export const LOCAL_PORT_SCHEMA = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };
 
+/** What visitors speak: HTTP, TLS that ends at the local service, or whatever the local service speaks over TCP. */
+export const PROTOCOLS = ['http', 'tls', 'tcp'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
 /** The tunnel object, in the order in which it is written. */
 export const TUNNEL = object(
   {
@@ -38,6 +43,13 @@ export const TUNNEL = object(
     local_port: { ...COUNT, schema: LOCAL_PORT_SCHEMA },
     name: described(TEXT_OR_EMPTY, 'the requested name, or an empty string'),
     ttl: DURATION,
+    protocol: mayBeMissing(
+      described(
+        oneOf(PROTOCOLS),
+        '`tls` and `tcp`: the bytes of each visitor connection pass unread, and `requests` counts the connections',
+      ),
+      'http',
+    ),
     mode: unused<'relay'>({ schema: onlyValue('relay'), accepts: yup.mixed() }),
     created_at: TIME,
     expires_at: TIME,
@@ -55,15 +67,16 @@ export const TUNNEL = object(
       described(FLAG, 'whether the tunnel answers at every host `{any}--{slug}` below the tunnel domain'),
       false,
     ),
-    public_url: described(ADDRESS, 'the address for visitors'),
+    public_url: described(TUNNEL_ADDRESS, 'the address for visitors'),
     urls: object({
-      subdomain: ADDRESS,
+      /** missing for a TCP tunnel */
+      subdomain: optional(TUNNEL_ADDRESS),
       /** only if the relay has the path form */
       path: optional(ADDRESS),
       /** only if the owner has an account subdomain */
       account: optional(ADDRESS),
       /** only if the tunnel has a domain of its owner's */
-      domain: optional(ADDRESS),
+      domain: optional(TUNNEL_ADDRESS),
       /** only if the tunnel is a wildcard one; `*` stands for any label */
       wildcard: optional(WILDCARD_ADDRESS),
     }),
@@ -98,6 +111,7 @@ export const ACCOUNT = object(
       max_tunnels: described(LIMIT_OR_NULL, 'null for unlimited'),
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
+      max_tcp_tunnels: mayBeMissing(described(COUNT, 'those of `max_tunnels` that can be TCP tunnels'), 0),
     }),
     /** only if people can sign in at tunnels of this relay */
     sign_in: optional(
@@ -128,6 +142,9 @@ export interface CreateTunnel {
   domain: string;
   /** whether it answers at every host `{any}--{slug}` */
   wildcard: boolean;
+  protocol: Protocol;
+  /** the port of a TCP tunnel at the relay; `undefined`: one of the relay's choice */
+  remotePort: number | undefined;
 }
 
 /** A create request as read, with what to do if the account already has a tunnel of that name. */

@@ -34,6 +34,7 @@ export const TUNNEL: Tunnel = {
   local_port: 3000,
   name: 'my-app',
   ttl: '1h0m0s',
+  protocol: 'http',
   mode: 'relay',
   created_at: '2026-07-10T12:00:00.000Z',
   expires_at: '2026-07-10T13:00:00.000Z',
@@ -67,6 +68,7 @@ export const ACCOUNT: Account = {
     max_tunnels: 1000,
     max_connections: null,
     max_domains: 5,
+    max_tcp_tunnels: 2,
   },
   agent_key: null,
 };

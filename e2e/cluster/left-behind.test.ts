@@ -114,6 +114,8 @@ describe('a relay on PostgreSQL, after others have died', function () {
       access: PUBLIC,
       domain: '',
       wildcard: false,
+      protocol: 'http' as const,
+      remotePort: undefined,
       caller: CALLER,
     };
     await assert.rejects(service.create(stranger, wanted), { status: 409 });

@@ -18,6 +18,7 @@ const TABLES = [
   'agents',
   'released_names',
   'kept_names',
+  'tcp_ports',
   'endings',
   'relay_secrets',
   'audit',
@@ -34,6 +35,7 @@ const KEYS = {
   agents: 'id',
   released_names: 'slug',
   kept_names: 'name',
+  tcp_ports: 'port',
   endings: 'id',
   relay_secrets: 'name',
   audit: 'id',
@@ -119,6 +121,7 @@ describe('culvert-relay migrate', () => {
       agents: 0,
       released_names: 1,
       kept_names: 1,
+      tcp_ports: 0,
       endings: 1,
       // Three accounts with a key each, one of them revoked, and an invitation.
       audit: 8,

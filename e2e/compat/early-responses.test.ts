@@ -66,7 +66,7 @@ describe('a response that comes before the request was read', () => {
       }
       const environment = { NODE_EXTRA_CA_CERTS: authority.path };
       const over2 = await Culvert.start(scope, secure, secure.bootstrapKey, port, [], environment);
-      const servername = new URL(over2.tunnel.urls.subdomain).hostname;
+      const servername = new URL(over2.tunnel.public_url).hostname;
       const session = await openHttp2(scope, { port: secure.port, ca: authority.pem, servername });
       for (let round = 0; round < ROUNDS; round += 1) {
         const fields = { ':method': 'POST', ':path': '/', ':authority': `${servername}:${secure.port}` };

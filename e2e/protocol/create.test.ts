@@ -104,6 +104,7 @@ describe('POST /v1/tunnels (protocol.md section 3.2)', () => {
       local_port: 3000,
       name: '',
       ttl: '1h0m0s',
+      protocol: 'http',
       mode: 'relay',
       idle_ttl: false,
       bytes_in: 0,

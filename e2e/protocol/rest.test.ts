@@ -123,6 +123,7 @@ describe('the REST interface', () => {
           max_tunnels: 1000,
           max_connections: 10_000,
           max_domains: 5,
+          max_tcp_tunnels: 2,
         },
         agent_key: null,
       } satisfies Account);

@@ -190,6 +190,8 @@ export async function giveTunnels(
       tokenUses: '[]',
       byAgent: 0,
       wildcard: 0,
+      protocol: 'http',
+      remotePort: null,
     });
   }
   await relay.restart();

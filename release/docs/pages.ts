@@ -253,7 +253,7 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'version-not-supported': 'Use HTTP/1.1.',
   // Errors of the API
   'invalid-body':
-    'Send a JSON object in which `idle_ttl`, `take_over` and `wildcard`, if present, are booleans.',
+    'Send a JSON object in which `idle_ttl`, `take_over` and `wildcard`, if present, are booleans, and `protocol` is `http`, `tls` or `tcp`.',
   'invalid-port': 'Send `local_port` as an integer from 1 to 65535.',
   'invalid-ttl': 'Use a duration of at least 1 s, such as `30m`, `4h` or `1h30m`.',
   'ttl-too-long':
@@ -315,6 +315,14 @@ export const ERROR_HELP: Readonly<Record<string, string>> = {
   'domain-not-verified': 'Create the DNS records, then run `culvert domain verify DOMAIN`.',
   'domain-in-use': 'Close the other tunnel first (`culvert list`, `culvert close`).',
   'domain-fixed': 'Close the tunnel, then create it again with the domain.',
+  'port-taken':
+    'Leave out `remote_port`, or choose another port of the range that the operator has opened (`CULVERT_TCP_PORTS`). Ports stay with names that are kept or held.',
+  'protocol-fixed': 'Close the tunnel, then create it again with the other protocol or port.',
+  'protocol-unavailable':
+    'Ask the operator: TCP tunnels need `CULVERT_TCP_PORTS`, and TLS tunnels need a relay that serves TLS itself.',
+  'invalid-remote-port': "Send a whole number, or leave it out for a port of the relay's choice.",
+  'not-for-protocol':
+    'Leave out the field: the connections of TLS and TCP tunnels are not read, so of `access` they have `allow` alone.',
   'links-off': 'Turn on signed links with `culvert access TUNNEL --links`.',
   'too-many-links': 'Revoke a link, or wait until the time given in the error text.',
   'too-many-admitted': 'Revoke an approval, or wait until the time given in the error text.',

@@ -106,6 +106,8 @@ interface PlanRules {
   readonly maxConnections: number | null;
   /** Domains, including unverified ones; `null`: unlimited */
   readonly maxDomains: number | null;
+  /** Those of its tunnels that may be TCP tunnels: each takes one of the relay's ports */
+  readonly maxTcp: number;
   /** Names that it may keep while they have no tunnel */
   readonly maxNames: number;
   /** Whether the rate of create requests is limited for each key, instead of for the account. */
@@ -125,6 +127,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 20,
     maxConnections: 200,
     maxDomains: 0,
+    maxTcp: 0,
     maxNames: 0,
     ratePerKey: false,
     maxTtl: 24 * 3600,
@@ -135,6 +138,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: 1000,
     maxConnections: 10_000,
     maxDomains: 5,
+    maxTcp: 2,
     maxNames: 5,
     ratePerKey: false,
     maxTtl: null,
@@ -145,6 +149,7 @@ export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
     maxTunnels: null,
     maxConnections: null,
     maxDomains: null,
+    maxTcp: 20,
     maxNames: 100,
     ratePerKey: true,
     maxTtl: null,

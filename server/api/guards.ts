@@ -3,7 +3,7 @@ import type { RouterContext, RouterMiddleware } from '@koa/router';
 import bodyParser from 'koa-bodyparser';
 import { type Access, invalidAccess } from '../../shared/access.ts';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
-import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
+import { mustSuitRaw, readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isGuarded, type PreparedAccess, prepareAccess } from '../access/access-policy.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
@@ -161,6 +161,21 @@ export function requireProvider(
   return async function requireSignIn(ctx, next) {
     if (signIn.offered === undefined && read(ctx).sign_in.length > 0)
       throw invalidAccess('no_provider', 'sign_in needs an identity provider, and this relay has none');
+    await next();
+  };
+}
+
+/**
+ * 400 for an access policy of a TLS or TCP tunnel with more than `allow`.
+ *
+ * @param read gets the `access` from the request
+ */
+export function suitProtocol(tunnels: TunnelService, read: (ctx: ApiContext) => Access): ApiMiddleware {
+  return async function requireSuitableAccess(ctx, next) {
+    const [id = ''] = ctx.captures ?? [];
+    await tunnels.coordination.followTunnel(id);
+    const { protocol } = tunnels.get(ctx.state.account, id);
+    if (protocol !== 'http') mustSuitRaw(read(ctx), protocol);
     await next();
   };
 }

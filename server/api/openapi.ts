@@ -66,6 +66,7 @@ const BY_NAME: Readonly<Record<string, Json>> = {
   'Account.name': 'acme',
   'Account.subdomain': 'acme',
   'Account.max_domains': 5,
+  'Account.max_tcp_tunnels': 2,
   'AddDomain.domain': 'app.example.com',
   'AdminAccount.name': 'acme',
   'AdminAudit.count': '50',
@@ -123,8 +124,11 @@ const BY_PLACE: Readonly<Record<string, string>> = {
   problem: 'must be a text',
   reason: 'phishing',
   rule: 'a text',
+  protocol: 'tcp',
+  remedy: `close one, or wait until ${TIME}, when the next one expires`,
   scope: 'the tunnel "shop"',
   time: TIME,
+  tunnels: 'tunnels',
 };
 
 /** @param publicUrl the relay's own address */

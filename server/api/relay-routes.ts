@@ -194,7 +194,7 @@ function viewAccount(
   provider: string | undefined,
 ): Account {
   const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl, scope);
-  const { maxTunnels, maxConnections, maxDomains } = PLAN_RULES[plan];
+  const { maxTunnels, maxConnections, maxDomains, maxTcp } = PLAN_RULES[plan];
   return {
     client_id: id,
     name,
@@ -208,6 +208,7 @@ function viewAccount(
       max_tunnels: maxTunnels,
       max_connections: maxConnections,
       max_domains: maxDomains,
+      max_tcp_tunnels: maxTcp,
     },
     ...(provider !== undefined && { sign_in: { name: provider } }),
     agent_key: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,

@@ -49,7 +49,13 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('waits for another turn after every 50 tunnels of a list', async () => {
-    const life = { ttl: 60, idleTtl: false, wildcard: false };
+    const life = {
+      ttl: 60,
+      idleTtl: false,
+      wildcard: false,
+      protocol: 'http' as const,
+      remotePort: undefined,
+    };
     const wanted = { localPort: 3000, name: '', domain: '', access: PUBLIC, caller: CALLER, ...life };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', key);

@@ -41,6 +41,7 @@ import {
   readCreate,
   requireAccess,
   requireProvider,
+  suitProtocol,
   TUNNEL_SCOPES,
 } from './guards.ts';
 import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
@@ -65,6 +66,7 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     local_port: tunnel.terms.localPort,
     name: tunnel.name,
     ttl: formatDuration(tunnel.terms.ttl),
+    protocol: tunnel.protocol,
     mode: 'relay',
     created_at: rfc3339(tunnel.createdAt),
     expires_at: rfc3339(tunnel.expiresAt),
@@ -158,6 +160,8 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         'ttlTooLong',
         'invalidAccess',
         'invalidDomain',
+        'invalidRemotePort',
+        'notForProtocol',
         'planTooLow',
         'planTooLowForWildcard',
         'agentName',
@@ -171,6 +175,9 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
         'nameReserved',
         'domainInUse',
         'domainFixed',
+        'protocolFixed',
+        'protocolUnavailable',
+        'portTaken',
         'rateLimited',
       ],
       guards: [
@@ -254,8 +261,13 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       caller: 'tunnelOwner',
       body: { schema: ACCESS_SCHEMA, required: true },
       results: { 200: ['The tunnel.', TUNNEL.schema] },
-      errors: ['invalidAccess', 'agentAccess', 'rateLimited'],
-      guards: [requireAccess(accessOf), requireProvider(signIn, accessOf), hash(accessOf)],
+      errors: ['invalidAccess', 'notForProtocol', 'agentAccess', 'rateLimited'],
+      guards: [
+        suitProtocol(tunnels, accessOf),
+        requireAccess(accessOf),
+        requireProvider(signIn, accessOf),
+        hash(accessOf),
+      ],
       async handle(ctx) {
         const { account, access, caller } = ctx.state;
         const tunnel = await writes.run(account.id, () =>

@@ -4,7 +4,7 @@
  * time in ms.
  */
 import type { KnockClient } from '../../shared/control.ts';
-import type { Plan } from '../../shared/tunnel.ts';
+import type { Plan, Protocol } from '../../shared/tunnel.ts';
 import { big, flag, integer, json, type RowOf, text } from './columns.ts';
 
 /**
@@ -210,6 +210,9 @@ export const TABLES = {
     byAgent: flag(),
     /** whether it answers at every host `{any}--{slug}` (protocol.md section 4.7) */
     wildcard: flag(),
+    protocol: text<Protocol>(),
+    /** the port of the relay that is the tunnel's; `null` unless it is a TCP tunnel */
+    remotePort: integer().orNull,
     /** why the operator suspended it; `null` if it is not suspended */
     suspended: text().orNull,
   },
@@ -278,6 +281,14 @@ export const TABLES = {
     away: text().orNull,
     /** when its owner expects to be back */
     until: big().orNull,
+  },
+  /** Ports that TCP tunnels have, or that stay with the name of one that has ended for as long as it is held or kept. */
+  tcp_ports: {
+    port: integer().primary,
+    /** of the tunnel */
+    slug: text().unique,
+    accountId: text(),
+    givenAt: big(),
   },
   /** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
   endings: {

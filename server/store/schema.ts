@@ -20,6 +20,7 @@ const INDEXES = [
   'index agents_by_end on agents ("endsAt")',
   'index released_names_by_end on released_names ("heldUntil")',
   'index released_names_by_domain on released_names (domain)',
+  'index tcp_ports_by_account on tcp_ports ("accountId", "givenAt")',
   'index kept_names_by_account on kept_names ("accountId", "createdAt")',
   'index endings_by_end on endings ("keptUntil")',
   'index endings_by_account on endings ("accountId", kind, "endedAt")',

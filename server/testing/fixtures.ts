@@ -311,6 +311,8 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     createdBy: null,
     byAgent: false,
     wildcard: false,
+    protocol: 'http',
+    remotePort: null,
     ...fields,
   };
 }
@@ -379,7 +381,8 @@ export function anInvitation(accountId: string, fields: Partial<InvitationRecord
 
 /** A requested tunnel without an access policy. */
 export function aWish(fields: Partial<NewTunnel> = {}): NewTunnel {
-  const wish = { localPort: 3000, name: '', ttl: 3600, idleTtl: false, domain: '', wildcard: false };
+  const life = { localPort: 3000, name: '', ttl: 3600, idleTtl: false, domain: '', wildcard: false };
+  const wish = { ...life, protocol: 'http' as const, remotePort: undefined };
   return { ...wish, access: PUBLIC, caller: CALLER, ...fields };
 }
 
@@ -521,7 +524,7 @@ const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
-  truncate audit, invitations, closed_tunnels, kept_names, accounts, api_keys, tunnels, tunnel_links, agents, released_names, endings, relay_secrets, relay_info, domains,
+  truncate audit, invitations, closed_tunnels, kept_names, tcp_ports, accounts, api_keys, tunnels, tunnel_links, agents, released_names, endings, relay_secrets, relay_info, domains,
     acme_accounts, certificates, acme_orders, acme_attempts, acme_challenges;
   update access_revision set revision = 0;`;
 

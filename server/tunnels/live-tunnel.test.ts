@@ -123,7 +123,8 @@ describe('tunnelUrls', () => {
   };
 
   type Of = Parameters<typeof tunnelUrls>[0];
-  const tunnel: Of = { slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false } };
+  const http = { protocol: 'http' as const, remotePort: null };
+  const tunnel: Of = { slug: 'web', account: anAccount(), domain: null, terms: { wildcard: false }, ...http };
   const acme = anAccount({ subdomain: 'acme' });
   const wildcard = { terms: { wildcard: true } };
   const here = { subdomain: 'http://web.localhost:8080' };

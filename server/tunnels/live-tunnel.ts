@@ -1,5 +1,5 @@
 /** One live tunnel: its state in memory for routing, counting and the API. */
-import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Protocol, Tunnel } from '../../shared/tunnel.ts';
 import { isWildcardDomain, wildcardLabel } from '../../shared/wildcard-hosts.ts';
 import { AccessPolicy, RevokedLinks } from '../access/access-policy.ts';
 import { ApprovalRequests, NO_APPROVALS } from '../access/approval-requests.ts';
@@ -61,6 +61,9 @@ export class LiveTunnel {
   readonly tokenUses: TokenUseTimes;
   /** domain of its account, normalized; `null` for none */
   readonly domain: string | null;
+  readonly protocol: Protocol;
+  /** the relay's port of a TCP tunnel; `null` for others */
+  readonly remotePort: number | null;
   /** wall time in ms */
   readonly createdAt: number;
 
@@ -104,6 +107,8 @@ export class LiveTunnel {
     this.#knocksRevision = tunnel.knocksRevision;
     this.tokenUses = new TokenUseTimes(tunnel.id, tunnel.tokenUses, clock);
     this.domain = tunnel.domain;
+    this.protocol = tunnel.protocol;
+    this.remotePort = tunnel.remotePort;
     this.#terms = currentTerms(tunnel);
     this.#termsRevision = tunnel.termsRevision;
     this.createdAt = tunnel.createdAt;
@@ -417,24 +422,35 @@ export function isTunnelAt(
 
 /** @returns all addresses of a tunnel, and the preferred one */
 export function tunnelUrls(
-  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'> & { terms: Pick<CurrentTerms, 'wildcard'> },
+  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain' | 'protocol' | 'remotePort'> & {
+    terms: Pick<CurrentTerms, 'wildcard'>;
+  },
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
 ): { public_url: string; urls: Tunnel['urls'] } {
   const {
     slug,
     account,
     domain,
+    protocol,
+    remotePort,
     terms: { wildcard },
   } = tunnel;
+  if (protocol === 'tcp') return { public_url: `tcp://${publicUrl.hostname}:${remotePort}`, urls: {} };
   const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
-  const at = (host: string) => `${publicUrl.protocol}//${host}${port}`;
+  const scheme = protocol === 'tls' ? 'tls:' : publicUrl.protocol;
+  const at = (host: string) => `${scheme}//${host}${port}`;
+  const subdomain = at(`${slug}.${tunnelDomain}`);
+  if (protocol === 'tls') {
+    const urls = { subdomain, ...(domain !== null && { domain: at(domain) }) };
+    return { public_url: urls.domain ?? subdomain, urls };
+  }
   const urls: Tunnel['urls'] = {
-    subdomain: at(`${slug}.${tunnelDomain}`),
+    subdomain,
     ...(pathForm && { path: `${publicUrl.origin}/t/${slug}` }),
   };
   if (account.subdomain !== null) urls.account = at(`${slug}.${account.subdomain}.${serviceDomain}`);
   const isWildcard = domain !== null && isWildcardDomain(domain);
   if (domain !== null && !isWildcard) urls.domain = at(domain);
   if (wildcard) urls.wildcard = at(isWildcard ? domain : `${wildcardLabel(slug)}.${tunnelDomain}`);
-  return { public_url: urls.domain ?? urls.account ?? urls.subdomain, urls };
+  return { public_url: urls.domain ?? urls.account ?? subdomain, urls };
 }

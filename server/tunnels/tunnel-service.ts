@@ -5,7 +5,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, withValues } from '../../shared/errors.ts';
-import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
+import type { CreateTunnel, Protocol, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { isWildcardDomain } from '../../shared/wildcard-hosts.ts';
 import { quoted } from '../../shared/unprintable.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/accounts.ts';
@@ -50,6 +50,8 @@ export interface TunnelServiceDeps {
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel is reserved for its account, in seconds (protocol.md section 3.5) */
   readonly nameHold: number;
+  /** what tunnels can be; `undefined`: HTTP alone */
+  readonly protocols?: ReadonlySet<Protocol> | undefined;
   /** notifies other relays on the same database, if there may be any */
   readonly tellPeers?: TellPeers | undefined;
   /**
@@ -93,6 +95,7 @@ export class TunnelService {
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
+  readonly #protocols: ReadonlySet<Protocol>;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** slugs and current owners of tunnels that are being stored: their accounts may change during that time */
@@ -100,7 +103,7 @@ export class TunnelService {
   /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, tellPeers, ...given }: TunnelServiceDeps) {
+  constructor({ ttl, tellPeers, protocols = new Set(['http']), ...given }: TunnelServiceDeps) {
     const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
@@ -108,6 +111,7 @@ export class TunnelService {
     this.#log = log;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
+    this.#protocols = protocols;
     this.#sync = new StoreSync(store, clock, log);
     this.coordination = new Coordination({ ...given, sync: this.#sync }, tellPeers);
     this.#lifecycle = this.coordination.lifecycle;
@@ -188,9 +192,12 @@ export class TunnelService {
   /**
    * @param wanted already validated: fields, plan, rate
    * @throws ApiError 403 if the plan is used up; 404 or 409 for a domain that the account does not have; 409 if the name is
-   *   taken, reserved or held for another account, or another tunnel has the domain; 503
+   *   taken, reserved or held for another account, another tunnel has the domain, or the relay does not offer the protocol; 503
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
+    const { protocol } = wanted;
+    if (!this.#protocols.has(protocol))
+      throw new ApiError(withValues(API_ERRORS.protocolUnavailable, { protocol }));
     const birth: Birth = { account };
     this.#inserting.add(birth);
     try {
@@ -226,10 +233,13 @@ export class TunnelService {
    * counters and sockets stay the same.
    *
    * @returns false if it has ended
-   * @throws ApiError 409 for another domain than it has, or if one of its hosts is another account's name; 503 with nothing changed
+   * @throws ApiError 409 for another domain, protocol or port than it has, or if one of its hosts is another account's name; 503 with nothing changed
    */
   async takeOver(tunnel: LiveTunnel, wanted: NewTunnel): Promise<boolean> {
     if (wanted.domain !== '' && wanted.domain !== tunnel.domain) throw new ApiError(API_ERRORS.domainFixed);
+    const { protocol, remotePort } = tunnel;
+    if (wanted.protocol !== protocol || (wanted.remotePort !== undefined && wanted.remotePort !== remotePort))
+      throw new ApiError(API_ERRORS.protocolFixed);
     return await this.#inTurn(tunnel, () => this.#takeOverNow(tunnel, wanted));
   }
 
@@ -472,6 +482,8 @@ export class TunnelService {
       ...createdWith(wanted.caller),
       access: wanted.access.access,
       wildcard: wanted.wildcard,
+      protocol: wanted.protocol,
+      remotePort: null,
       accessRevision: 0,
       revokedLinks: [],
       knocks: null,
@@ -485,7 +497,15 @@ export class TunnelService {
 function noRoom({ plan }: AccountRecord, nextEnd: number): ApiError {
   const { title, maxTunnels } = PLAN_RULES[plan];
   const time = new Date(nextEnd).toISOString();
-  return new ApiError(withValues(API_ERRORS.tooManyTunnels, { plan: title, number: maxTunnels ?? 0, time }));
+  const remedy = {
+    code: 'wait',
+    text: `close one, or wait until ${time}, when the next one expires`,
+    values: { time },
+  };
+  const tunnels = { code: 'any', text: 'tunnels' };
+  return new ApiError(
+    withValues(API_ERRORS.tooManyTunnels, { plan: title, number: maxTunnels ?? 0, tunnels, remedy }),
+  );
 }
 
 function createdWith({

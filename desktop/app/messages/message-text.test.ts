@@ -107,7 +107,12 @@ describe('the words of a refusal', () => {
   const errors: readonly (readonly [error: ApiErrorEntry, german: RegExp])[] = [
     [withValues(API_ERRORS.ttlTooLong, { duration: '24h' }), /höchstens 24h/],
     [
-      withValues(API_ERRORS.tooManyTunnels, { plan: 'Free', number: 2, time: '2026-03-01T10:00:00Z' }),
+      withValues(API_ERRORS.tooManyTunnels, {
+        plan: 'Free',
+        number: 2,
+        tunnels: { code: 'any', text: 'tunnels' },
+        remedy: { code: 'wait', text: 'wait', values: { time: '2026-03-01T10:00:00Z' } },
+      }),
       /Tarif Free erlaubt 2 Tunnel zugleich.*warten Sie bis \d+\. \p{L}+ 2026, \d\d:\d\d/u,
     ],
     [withValues(API_ERRORS.keyOutOfScope, { scope: 'tunnels' }), /nur für Tunnel$/],

@@ -426,7 +426,7 @@ export class HostMap {
     this.#port = port;
     const wildcard = urls.wildcard === undefined ? '' : new URL(urls.wildcard).hostname;
     this.#ends = [
-      `--${new URL(urls.subdomain).hostname}`,
+      ...(urls.subdomain === undefined ? [] : [`--${new URL(urls.subdomain).hostname}`]),
       ...(wildcard.startsWith('*.') ? [wildcard.slice(1)] : []),
     ];
   }

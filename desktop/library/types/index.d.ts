@@ -98,7 +98,8 @@ export interface TunnelEvents {
 }
 
 export interface TunnelUrls {
-  readonly subdomain: string;
+  /** missing for a TCP tunnel */
+  readonly subdomain?: string;
   /** on the relay's own host, if the relay has this form */
   readonly path?: string;
   /** with the account's subdomain, if it has one */

@@ -36,7 +36,7 @@ describe('a service that asks for NTLM', () => {
     const port = await closedPort();
     await project.run(scope, 'server.mjs', [String(port)], /listening/);
     const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', 'ntlm']);
-    const url = tunnel.urls.subdomain;
+    const url = tunnel.public_url;
     const visit = (user: string, ...args: string[]): Promise<string> =>
       curl('--ntlm', '--user', `${user}:secret`, ...args);
     const visits = ['ann', 'ben', 'eve', 'dan'].flatMap((user) => [

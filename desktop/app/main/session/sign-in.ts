@@ -264,7 +264,7 @@ export function nameDomainOf({
 }: Pick<Tunnel, 'slug' | 'public_url' | 'urls'>): string | undefined {
   // A domain of somebody's may begin like the tunnel's name.
   const named = public_url === urls.domain ? (urls.account ?? urls.subdomain) : public_url;
-  const host = URL.parse(named)?.host;
+  const host = URL.parse(named ?? '')?.host;
   return host?.startsWith(`${slug}.`) === true ? host.slice(slug.length + 1) : undefined;
 }
 
