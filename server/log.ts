@@ -111,6 +111,10 @@ export const LOG_EVENTS = {
     meaning:
       'a signed link was created through the API; `link` gives access to the tunnel until `expires_at`',
   },
+  'link used': {
+    level: 'info',
+    meaning: 'the first browser opened a link that admits one only; `link` gives access to no other',
+  },
   'link revoked': {
     level: 'info',
     meaning: 'a signed link was revoked through the API; `link` no longer gives access',

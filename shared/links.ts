@@ -5,6 +5,7 @@ import {
   ADDRESS,
   described,
   listOf,
+  MARK,
   object,
   optional,
   type OptionalField,
@@ -13,6 +14,7 @@ import {
   TEXT_OR_EMPTY,
   TIME,
   type TypeOf,
+  withDefault,
 } from './fields.ts';
 import { check, isNotGiven, readGivenTtl, refuse, ttl } from './tunnel-requests.ts';
 import type { ValueRule } from './value-rules.ts';
@@ -40,6 +42,8 @@ export const LINK = object(
     id: SHORT_ID,
     note: TEXT_OR_EMPTY,
     path: optional(described(TEXT_OR_EMPTY, "the path and query, relative to the tunnel's address")),
+    once: { ...MARK, schema: { ...MARK.schema, description: 'admits only the first browser that opens it' } },
+    used_at: optional(described(TIME, 'when that browser opened it; missing until then')),
     created_at: TIME,
     expires_at: TIME,
   },
@@ -68,6 +72,8 @@ export interface CreateLink {
   ttl: number;
   note: string;
   path: string | undefined;
+  /** whether it admits only the first browser that opens it */
+  once?: true;
 }
 
 /* What the values of a signed link may be, wherever they come from (protocol.md section 11.2). */
@@ -103,7 +109,7 @@ function isPath(text: string): boolean {
 
 /* Requests for signed links, as the REST interface accepts them (protocol.md section 11.2). */
 
-function invalidLink(field: string, { accepted }: ValueRule): ApiErrorEntry {
+function invalidLink(field: string, { accepted }: Pick<ValueRule, 'accepted'>): ApiErrorEntry {
   return withValues(API_ERRORS.invalidLink, { field, rule: { code: field, text: accepted } });
 }
 
@@ -139,6 +145,21 @@ const path: OptionalField<string | null> = optional({
     ),
 });
 
+const once: OptionalField<boolean | null> = optional({
+  schema: {
+    type: ['boolean', 'null'],
+    description: withDefault('whether the link admits only the first browser that opens it', 'false'),
+  },
+  accepts: yup
+    .mixed()
+    .nullable()
+    .test('once', (value: unknown, context) =>
+      isNotGiven(value) || typeof value === 'boolean'
+        ? true
+        : refuse(context, invalidLink('once', { accepted: 'true or false' })),
+    ),
+});
+
 /** The create request, fields in the order in which they are checked. */
 export const CREATE_LINK = object(
   {
@@ -149,6 +170,7 @@ export const CREATE_LINK = object(
     ),
     note,
     path,
+    once,
   },
   'CreateLink',
 );
@@ -168,5 +190,6 @@ export function readCreateLink(body: unknown, maxTtl = Infinity): CreateLink {
       Math.min(maxTtl, LINK_DEFAULT_TTL_SECONDS),
     note: fields.note ?? '',
     path: isNotGiven(fields.path) ? undefined : (fields.path ?? undefined),
+    ...(fields.once === true && { once: true }),
   };
 }

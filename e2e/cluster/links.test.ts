@@ -15,6 +15,10 @@ const B = 1;
 const C = 2;
 const ALL = [A, B, C];
 
+function cookieOf({ head }: Response): Field {
+  return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? ''];
+}
+
 describe('signed links on three relays', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -58,14 +62,14 @@ describe('signed links on three relays', function () {
     return await visit(cluster.relay(index).port, { host: hostOn(index), target, headers });
   }
 
-  async function open(index: number, { url }: NewLink): Promise<Response> {
-    return await ask(index, `/${new URL(url).search}`, [['Sec-Fetch-Mode', 'navigate']]);
+  async function open(index: number, { url }: NewLink, headers: Field[] = []): Promise<Response> {
+    return await ask(index, `/${new URL(url).search}`, [['Sec-Fetch-Mode', 'navigate'], ...headers]);
   }
 
   async function follow(index: number, made: NewLink): Promise<Field> {
-    const { head, status } = await open(index, made);
-    assert.equal(status, 303);
-    return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? ''];
+    const opened = await open(index, made);
+    assert.equal(opened.status, 303);
+    return cookieOf(opened);
   }
 
   async function assertRefused(index: number, made: NewLink, cookie: Field): Promise<void> {
@@ -81,6 +85,26 @@ describe('signed links on three relays', function () {
         for (const third of ALL)
           assert.equal((await ask(third, '/', [cookie])).text, 'link:for the review /');
       }
+    }
+  });
+
+  it('admit the first of two browsers that open one at two of them, whichever it is', async () => {
+    for (const note of ['one', 'two', 'three']) {
+      const made = await link(A, { once: true, note });
+      const browsers = await Promise.all(
+        ALL.map(async (index) => ({ index, cookie: cookieOf(await open(index, made)) })),
+      );
+      const opened = await Promise.all(
+        browsers.map(async ({ index, cookie }) => await open(index, made, [cookie])),
+      );
+      assert.deepEqual(
+        opened.map(({ status }) => status).toSorted((a, b) => a - b),
+        [303, 401, 401],
+      );
+      const entered = opened.find(({ status }) => status === 303);
+      assert.ok(entered);
+      for (const index of ALL)
+        assert.equal((await ask(index, '/', [cookieOf(entered)])).text, `link:${note} /`);
     }
   });
 

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
-import type { NewLink } from '../../shared/links.ts';
+import type { Link, NewLink } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { basic, BROWSER, cookiesOf, LockedTunnels, PREFLIGHT } from '../support/locked-tunnels.ts';
-import { type Field, type Response, WEBSOCKET } from '../support/raw-http.ts';
+import { basic, BROWSER, cookiesOf, type Form, LockedTunnels, PREFLIGHT } from '../support/locked-tunnels.ts';
+import { type Field, type Request, type Response, WEBSOCKET } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 const LINKS = { links: true };
+
+type Asked = Pick<Partial<Request>, 'method' | 'target' | 'body'>;
 
 function tokenOf({ url }: NewLink): string {
   return new URL(url).searchParams.get('culvert_pass') ?? '';
@@ -29,6 +31,11 @@ describe('signed links (protocol.md section 11.2)', () => {
   async function revoke(tunnel: Tunnel, { id }: NewLink): Promise<void> {
     const { json } = await locked.account.api.send('DELETE', `/v1/tunnels/${tunnel.id}/links/${id}`);
     assert.deepEqual(json, { status: 'revoked' });
+  }
+
+  async function listed({ id }: Tunnel): Promise<Link[]> {
+    const { json } = await locked.account.api.send('GET', `/v1/tunnels/${id}/links`);
+    return (json as { links: Link[] }).links;
   }
 
   /** Follows a link as created, in a browser by default. */
@@ -211,6 +218,119 @@ describe('signed links (protocol.md section 11.2)', () => {
       locked.assertSeen(told, '/');
       assert.equal(decodeURIComponent(told), `link:${note}`);
     }
+  });
+
+  describe('for one browser', () => {
+    const GOING: Field = ['Sec-Fetch-Mode', 'navigate'];
+    const HERE: Field = ['Sec-Fetch-Site', 'same-origin'];
+
+    /** What a browser does: it keeps cookies, and follows redirects. */
+    async function visitWith(to: Form, target: string, jar: Field[] = []): Promise<[Response, Field]> {
+      const first = await locked.ask(to, [BROWSER, GOING, ...jar], { target });
+      const location = first.head.field('location') ?? '';
+      if (!location.includes('culvert_gate=open')) return [first, cookiesOf(first)];
+      const second = await locked.ask({ ...to, prefix: '' }, [BROWSER, GOING, cookiesOf(first)], {
+        target: location,
+      });
+      return [second, cookiesOf(second)];
+    }
+
+    it('admit the first one until they end, and tell the owner when it came', async () => {
+      const tunnel = await locked.start(LINKS);
+      for (const form of locked.forms(tunnel)) {
+        const made = await link(tunnel, { once: true, note: 'phone', path: '/a?b' });
+        assert.equal(made.once, true);
+        assert.equal((await listed(tunnel))[0]?.used_at, undefined);
+        const target = `/a?b&culvert_pass=${tokenOf(made)}`;
+        const [entered, cookie] = await visitWith(form, target);
+        assert.deepEqual([entered.status, entered.head.field('location')], [303, `${form.prefix}/a?b`]);
+        assert.deepEqual(locked.seen, []);
+        assert.equal((await locked.ask(form, [cookie], { target: '/a?b' })).text, 'ok');
+        locked.assertSeen('link:phone', '/a?b');
+        const [again] = await visitWith(form, target, [cookie]);
+        assert.deepEqual([again.status, again.head.field('location')], [303, `${form.prefix}/a?b`]);
+        const [later] = await visitWith(form, target);
+        locked.assertRefused(later);
+        assert.match(later.text, /<h1>This link was already used<\/h1>/);
+        const [{ used_at = '' } = {}] = await listed(tunnel);
+        assert.ok(Date.parse(used_at) >= Date.parse(made.created_at), used_at);
+        await revoke(tunnel, made);
+        await becomesRefused(() => locked.ask(form, [cookie]), false);
+      }
+    });
+
+    it('are not used up by previews, programs and what a browser fetches in advance', async () => {
+      const tunnel = await locked.start({ ...LINKS, basic: [{ user: 'ann', password: 'mild oak: fern' }] });
+      const [form] = locked.forms(tunnel);
+      const target = `/?culvert_pass=${tokenOf(await link(tunnel, { once: true }))}`;
+      const opening = `${target}&culvert_gate=open`;
+      const asked: readonly [readonly Field[], Asked][] = [
+        [[], {}],
+        [[BROWSER], {}],
+        [[BROWSER, GOING], { method: 'HEAD' }],
+        [[BROWSER, GOING, ['Sec-Purpose', 'prefetch;prerender']], {}],
+        [[BROWSER, GOING, ['Purpose', 'prefetch']], {}],
+        [[BROWSER, ['Sec-Fetch-Mode', 'no-cors']], {}],
+        [[], { method: 'POST', body: 'x' }],
+        [WEBSOCKET, {}],
+        // Without a cookie.
+        [[BROWSER, GOING], { target: opening }],
+        [[BROWSER, HERE], { method: 'POST', target: opening }],
+        [[BROWSER, ['Sec-Fetch-Site', 'cross-site']], { method: 'POST', target: opening }],
+      ];
+      for (const [headers, request] of asked) {
+        const preview = await locked.ask(form, headers, { target, ...request });
+        locked.assertRefused(preview);
+        // A browser would ask for a password.
+        assert.equal(preview.head.field('www-authenticate'), undefined);
+        // Not with what the browser keeps either, apart from a person who presses the button.
+        const cookies = preview.head.all('set-cookie').length > 0 ? [cookiesOf(preview)] : [];
+        if (request.target === undefined)
+          locked.assertRefused(await locked.ask(form, [...headers, ...cookies], { target, ...request }));
+      }
+      assert.equal((await visitWith(form, target))[0].status, 303);
+    });
+
+    it('open with a button in browsers that do not tell whether a person goes there', async () => {
+      const tunnel = await locked.start(LINKS);
+      for (const form of locked.forms(tunnel)) {
+        const target = `/a?culvert_pass=${tokenOf(await link(tunnel, { once: true }))}`;
+        const shown = await locked.ask(form, [BROWSER], { target });
+        const action = /action="([^"]+)"/.exec(shown.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+        assert.equal(action, `${form.prefix}${target}&culvert_gate=open`);
+        const press = { method: 'POST', target: `${target}&culvert_gate=open` };
+        assert.match((await locked.ask(form, [BROWSER, HERE], press)).text, /did not keep a cookie/);
+        const entered = await locked.ask(form, [BROWSER, HERE, cookiesOf(shown)], press);
+        assert.deepEqual([entered.status, entered.head.field('location')], [303, `${form.prefix}/a`]);
+        assert.equal((await locked.ask(form, [cookiesOf(entered)])).text, 'ok');
+      }
+    });
+
+    it('admit exactly one of many that open it at the same time, which may repeat its request', async () => {
+      const tunnel = await locked.start(LINKS);
+      const [form] = locked.forms(tunnel);
+      const target = `/?culvert_pass=${tokenOf(await link(tunnel, { once: true }))}`;
+      const browsers = await Promise.all(
+        Array.from({ length: 20 }, async () => await locked.ask(form, [BROWSER, GOING], { target })),
+      );
+      const openAll = async (): Promise<boolean[]> => {
+        const opened = browsers.map(async (led) => {
+          const headers = [BROWSER, GOING, cookiesOf(led)];
+          return (await locked.ask(form, headers, { target })).status === 303;
+        });
+        return await Promise.all(opened);
+      };
+      const first = await openAll();
+      assert.equal(first.filter(Boolean).length, 1);
+      assert.deepEqual(await openAll(), first);
+    });
+
+    it('are ended links to other browsers once they are revoked, opened or not', async () => {
+      const tunnel = await locked.start(LINKS);
+      const made = await link(tunnel, { once: true });
+      await revoke(tunnel, made);
+      await becomesRefused(() => open(made, [BROWSER, GOING]));
+    });
   });
 
   describe('under attack', () => {

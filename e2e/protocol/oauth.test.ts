@@ -312,6 +312,20 @@ describe('agents (protocol.md section 11.6)', () => {
       );
     });
 
+    it('who was sent a link for one browser, if nobody has opened it', async () => {
+      const tunnel = await locked.start({ oauth: true, links: true });
+      const client = await clientFor(tunnel);
+      const { json } = await locked.account.api.send('POST', `/v1/tunnels/${tunnel.id}/links`, {
+        json: { once: true },
+      });
+      const { url } = json as { url: string };
+      const [first, second] = [new CookieBrowser(), new CookieBrowser()];
+      const page = await first.step(client.authorizeAddress());
+      codeIn(await submit(first, page, 'Allow', { culvert_link: url }), client);
+      const late = await second.step(client.authorizeAddress());
+      assert.match((await submit(second, late, 'Allow', { culvert_link: url })).text, /does not give access/);
+    });
+
     it('once for each agent, also of the same client, and not after a refusal', async () => {
       const tunnel = await locked.start({ oauth: true });
       const client = await clientFor(tunnel);

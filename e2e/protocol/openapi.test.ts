@@ -147,11 +147,11 @@ describe('GET /v1/openapi.json', () => {
     const operation = 'POST /v1/tunnels/{id}/links';
     await send(operation, 409, { json: {} });
     await send(access, 200, { json: { links: true } });
-    await send(operation, 201, { json: { ttl: '1h', note: 'for the review', path: '/x' } });
+    await send(operation, 201, { json: { ttl: '1h', note: 'for the review', path: '/x', once: true } });
     await send(operation, 201);
-    await send(operation, 201, { json: { ttl: null, note: null, path: null } });
+    await send(operation, 201, { json: { ttl: null, note: null, path: null, once: null } });
     await send('GET /v1/tunnels/{id}/links', 200);
-    for (const json of [{ ttl: 'soon' }, { ttl: '721h' }, { note: 1 }, { path: 'x' }])
+    for (const json of [{ ttl: 'soon' }, { ttl: '721h' }, { note: 1 }, { path: 'x' }, { once: 'yes' }])
       await send(operation, 400, { json });
     await send(operation, 413, { body: ' '.repeat(17_000) });
     const { json } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}/links`);

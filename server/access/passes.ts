@@ -281,9 +281,11 @@ export interface SignedLink {
   readonly note: string;
   /** wall time in s */
   readonly end: number;
+  /** Whether it admits only the first browser that opens it. */
+  readonly once?: true;
 }
 
-const LINK_TOKENS_FORMAT = /^(([\da-f]{16})\.(\d{1,12})\.([\w-]{0,342}))\.([\w-]{43})$/;
+const LINK_TOKENS_FORMAT = /^((once\.)?([\da-f]{16})\.(\d{1,12})\.([\w-]{0,342}))\.([\w-]{43})$/;
 
 export class LinkTokens {
   readonly #keys: (createdAt: number) => PassKeys;
@@ -297,8 +299,11 @@ export class LinkTokens {
   }
 
   /** @returns a value for the query of an address, which needs no encoding */
-  make(tunnelId: string, { id, note, end }: SignedLink): string {
-    const said = `${id}.${end}.${Buffer.from(note).toString('base64url')}`;
+  make(
+    tunnelId: string,
+    { id, note, end, once = false }: Omit<SignedLink, 'once'> & { once?: boolean },
+  ): string {
+    const said = `${once ? 'once.' : ''}${id}.${end}.${Buffer.from(note).toString('base64url')}`;
     return `${said}.${linkTokensMacOf(this.#keys(Infinity).current, tunnelId, said)}`;
   }
 
@@ -312,14 +317,19 @@ export class LinkTokens {
     tunnel: { readonly id: string; readonly createdAt: number },
     now: number,
   ): SignedLink | undefined {
-    const [, said = '', id = '', end = '', note = '', mac = ''] = LINK_TOKENS_FORMAT.exec(token) ?? [];
+    const [, said = '', once, id = '', end = '', note = '', mac = ''] = LINK_TOKENS_FORMAT.exec(token) ?? [];
     if (Number(end) * 1000 <= now) return undefined;
     const { current, others } = this.#keys(tunnel.createdAt);
     const given = Buffer.from(mac);
     const isRight = (key: string): boolean =>
       timingSafeEqual(given, Buffer.from(linkTokensMacOf(key, tunnel.id, said)));
     if (![current, ...others].some(isRight)) return undefined;
-    return { id, note: Buffer.from(note, 'base64url').toString(), end: Number(end) };
+    return {
+      id,
+      note: Buffer.from(note, 'base64url').toString(),
+      end: Number(end),
+      ...(once !== undefined && { once: true }),
+    };
   }
 }
 

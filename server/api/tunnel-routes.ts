@@ -279,11 +279,13 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
   ];
 }
 
-function viewLink({ id, note, path, createdAt, expiresAt }: LinkRecord): Link {
+function viewLink({ id, note, path, once, usedAt, createdAt, expiresAt }: LinkRecord): Link {
   return {
     id,
     note,
     ...(path !== null && { path }),
+    ...(once && { once }),
+    ...(usedAt !== null && { used_at: rfc3339(usedAt) }),
     created_at: rfc3339(createdAt),
     expires_at: rfc3339(expiresAt),
   };
@@ -329,7 +331,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       tag: 'Access',
       summary: 'Create a signed link',
       description:
-        `Anyone who opens it has access until it expires. A tunnel can have ${LINKS_MAX} valid links at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
+        `Anyone who opens it has access until it expires; with \`once\`, only the first browser that opens it. A tunnel can have ${LINKS_MAX} valid links at a time, and ${REVOKED_LINKS_MAX} that were revoked ` +
         'before they expired.',
       caller: 'tunnelOwner',
       body: { schema: CREATE_LINK.schema, required: false },

@@ -168,14 +168,14 @@ describe('culvert-relay backup and restore', () => {
     assert.deepEqual(ofEach(await store.listInvitations(9), 'id'), ['open']);
   });
 
-  it('keep tunnels closed or suspended, their links revoked, and their current access policy', async () => {
+  it('keep tunnels closed or suspended, their links revoked or used, and their current access policy', async () => {
     const slugs = ['closed', 'expired', 'suspended', 'resumed', 'locked', 'same'];
     const tunnels = new Map(slugs.map((slug) => [slug, aTunnel(account.id, { slug })]));
     const idOf = (slug: string): string => tunnels.get(slug)?.id ?? '';
     for (const tunnel of tunnels.values()) await store.insertTunnel(tunnel);
     await store.suspendTunnel(idOf('resumed'), 'too early');
     await store.relaySecret('links 1', 1);
-    const links = [aLink(idOf('locked')), aLink(idOf('locked'))];
+    const links = [aLink(idOf('locked')), aLink(idOf('locked'), { once: true })];
     for (const link of links) await store.insertLink(link, { maxLinks: 9, maxRevoked: 9 });
     await run('backup', file);
     const closed = { id: idOf('closed'), slug: 'closed', accountId: account.id, heldUntil: 0 };
@@ -184,6 +184,8 @@ describe('culvert-relay backup and restore', () => {
     await store.suspendTunnel(idOf('resumed'), null);
     await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] }, 'any');
     await store.revokeLink(idOf('locked'), links[0]?.id ?? '', 2000);
+    const used = { usedAt: 2000, usedBy: 'a browser' };
+    await store.takeLink({ tunnelId: idOf('locked'), id: links[1]?.id ?? '' }, used.usedBy, used.usedAt);
     const late = aTunnel(account.id, { slug: 'late' });
     await store.insertTunnel(late);
     await store.suspendTunnel(late.id, 'spam');
@@ -201,7 +203,7 @@ describe('culvert-relay backup and restore', () => {
       now.get('locked')?.revokedLinks.map(([id]) => id),
       [links[0]?.id],
     );
-    assert.deepEqual(await store.linksOf(idOf('locked'), 2000), [links[1]]);
+    assert.deepEqual(await store.linksOf(idOf('locked'), 2000), [{ ...links[1], ...used }]);
     assert.deepEqual({ ...now.get('same') }, tunnels.get('same'));
     // It was made and suspended after the copy.
     assert.deepEqual(

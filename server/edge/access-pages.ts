@@ -2,6 +2,7 @@
 import { API_ERRORS, VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
+import { LINK_PARAMETER } from '../../shared/links.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import { ARRIVAL_PARAMETER } from '../access/sign-in.ts';
@@ -19,6 +20,8 @@ const WAIT_PARAMETER = 'culvert_gate=wait';
 /** The same for the address that begins a sign-in, and for the one that begins it as somebody else. */
 const SIGN_IN_PARAMETER = 'culvert_gate=sign_in';
 const OTHER_PARAMETER = 'culvert_gate=sign_in_other';
+/** The same for the button that opens a link, and for the address that looks whether the browser keeps a cookie. */
+const OPEN_PARAMETER = 'culvert_gate=open';
 /** Ends a visitor's pass, at the start page of a tunnel. */
 const SIGN_OUT_TARGET = '/?culvert_sign_out';
 /** Name of the password field. */
@@ -39,13 +42,21 @@ export interface AccessPageContext {
   readonly bearer?: string | undefined;
   /** Whether a password was wrong just now. */
   readonly wasWrong?: boolean;
-  /** Whether the visitor followed a link that gives no access, or no longer does. */
-  readonly linkEnded?: boolean;
+  /** why the link that the visitor followed gives no access: it never did, or no longer; or another browser was first */
+  readonly link?: 'ended' | 'used' | undefined;
 }
 
-const ENDED_LINK = {
-  title: 'This link has expired',
-  text: 'The link that you followed no longer gives access. Ask the person who sent it to you for a new one.',
+const REFUSED_LINKS = {
+  ended: {
+    title: 'This link has expired',
+    text: 'The link that you followed no longer gives access. Ask the person who sent it to you for a new one.',
+  },
+  used: {
+    title: 'This link was already used',
+    text:
+      'It gives access only to the first browser that opens it, and another one did. ' +
+      'Ask the person who sent it to you for a new one.',
+  },
 };
 
 /** The response to a visitor without access. */
@@ -53,14 +64,14 @@ export function accessPage(
   code: 'access-required' | 'access-address' | 'access-attempts',
   context: AccessPageContext,
 ): OwnResponse {
-  const { head, visit, access, contact, provider, wasWrong = false, linkEnded = false } = context;
+  const { head, visit, access, contact, provider, wasWrong = false, link } = context;
   const { status } = VISITOR_ERRORS[code];
-  const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
+  const { title, text } = link === undefined ? VISITOR_ERRORS[code] : REFUSED_LINKS[link];
   const html = prefersHtml(fieldValue(head.fields, 'accept'));
   const body = html
     ? page(
         title,
-        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded, provider })}`,
+        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, link, provider })}`,
         undefined,
         contact,
       )
@@ -131,7 +142,7 @@ export function notFoundResponse(head: RequestHead): OwnResponse {
 function ways(
   { prefix, target }: Visit,
   access: AccessPolicy,
-  { wasWrong, linkEnded, provider }: Required<Pick<AccessPageContext, 'wasWrong' | 'linkEnded' | 'provider'>>,
+  { wasWrong, link, provider }: Required<Pick<AccessPageContext, 'wasWrong' | 'link' | 'provider'>>,
 ): string {
   const { password, links, knock } = access.stored;
   const parts: string[] = [];
@@ -150,7 +161,8 @@ function ways(
 <p><button class="go">Continue</button></p>
 </form>`);
   }
-  if (links && !linkEnded) parts.push('<p>If someone sent you a link, open the complete link again.</p>');
+  if (links && link === undefined)
+    parts.push('<p>If someone sent you a link, open the complete link again.</p>');
   if (knock) parts.push(approvalForm({ prefix, target }, 'Ask for access'));
   if (access.hasUsers)
     parts.push('<p>If you have a user name and a password, reload the page to enter them.</p>');
@@ -158,6 +170,45 @@ function ways(
   if (others.length === 0) return first;
   const open = wasWrong && !first.includes(PASSWORD_FIELD) ? ' open' : '';
   return `${first}\n<details${open}><summary>Other ways</summary>\n${others.join('\n')}\n</details>`;
+}
+
+const OPEN_TEXT = 'This link gives access to the first browser that opens it.';
+
+/** The address at which a browser opens a link that admits one only. @param visit with the value of the link's parameter */
+export function openAddress({ prefix, target, link }: Visit & { readonly link: string | undefined }): string {
+  const path = withoutForm(prefix + target);
+  const address = `${path}${path.includes('?') ? '&' : '?'}${LINK_PARAMETER}=${link ?? ''}`;
+  return onThisHost(withParameter(address, OPEN_PARAMETER));
+}
+
+/** A button that opens such a link, for browsers that do not tell whether a person goes to the address. */
+export function openPage(
+  { head, contact }: Pick<AccessPageContext, 'head' | 'contact'>,
+  { address, cookie, hadNoCookie }: { address: string; cookie: string; hadNoCookie: boolean },
+): OwnResponse {
+  const code = 'access-required';
+  const html = prefersHtml(fieldValue(head.fields, 'accept'));
+  const complaint = hadNoCookie
+    ? '<p role="alert"><strong>Your browser did not keep a cookie. Allow cookies for this page, and try again.</strong></p>\n'
+    : '';
+  return reply({
+    status: VISITOR_ERRORS[code].status,
+    error: code,
+    fields:
+      `Culvert-Error: ${code}\r\n` +
+      (html ? `Set-Cookie: ${cookie}\r\n${ACCESS_PAGE_FIELDS}` : '') +
+      'Vary: Accept\r\n',
+    contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    body: html
+      ? page(
+          'Open this link',
+          `${complaint}<p>${OPEN_TEXT}</p>\n<form method="post" action="${escapeHtml(address)}">\n<p><button class="go">Open</button></p>\n</form>`,
+          undefined,
+          contact,
+        )
+      : JSON.stringify({ error: `${OPEN_TEXT} Open it in a browser.`, code }),
+    headOnly: head.method === 'HEAD',
+  });
 }
 
 /** The button that asks for approval. */
@@ -195,6 +246,7 @@ export function accessStep(
   if (has(target, OTHER_PARAMETER)) return isRead ? 'sign-in-other' : undefined;
   if (has(target, WAIT_PARAMETER)) return isRead ? 'wait' : undefined;
   if (has(target, KNOCK_PARAMETER)) return method === 'POST' ? 'knock' : isRead ? 'leave' : undefined;
+  if (has(target, OPEN_PARAMETER)) return method === 'POST' || isRead ? 'open' : undefined;
   if (has(target, FORM_PARAMETER)) return method === 'POST' ? 'password' : undefined;
   return undefined;
 }
@@ -202,10 +254,10 @@ export function accessStep(
 /**
  * `password`: the form was submitted. `knock`: the visitor asks for approval. `wait`: the visitor waits for the
  * answer. `leave`: an address without a page of its own was opened. `sign-in`, `sign-in-other`: a sign-in begins, in the
- * second case as somebody else. `arrive`: the visitor comes back from it. `sign-out`: the visitor's pass ends.
+ * second case as somebody else. `open`: a link that admits one browser is opened. `arrive`: the visitor comes back from it. `sign-out`: the visitor's pass ends.
  */
 export type AccessStep =
-  'password' | 'knock' | 'wait' | 'leave' | 'sign-in' | 'sign-in-other' | 'arrive' | 'sign-out';
+  'password' | 'knock' | 'wait' | 'leave' | 'open' | 'sign-in' | 'sign-in-other' | 'arrive' | 'sign-out';
 
 /** The address that a visitor waits at for the owner's answer. */
 export function waitAddress({ prefix, target }: Visit): string {
@@ -246,7 +298,14 @@ function withoutForm(path: string): string {
   return parameter === undefined ? path : withoutParameter(path, parameter);
 }
 
-const PARAMETERS = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER, SIGN_IN_PARAMETER, OTHER_PARAMETER];
+const PARAMETERS = [
+  FORM_PARAMETER,
+  KNOCK_PARAMETER,
+  WAIT_PARAMETER,
+  SIGN_IN_PARAMETER,
+  OTHER_PARAMETER,
+  OPEN_PARAMETER,
+];
 
 /** What was originally requested, below the prefix. */
 export function plainTarget({ target }: Pick<Visit, 'target'>): string {

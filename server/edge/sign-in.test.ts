@@ -65,6 +65,7 @@ describe('signing in at a tunnel', () => {
       agents: fakeAgents(),
       hashes: { matches: (password, hash) => Promise.resolve(password === hash) },
       knocking: { respond: () => undefined },
+      onceLinks: { use: () => Promise.resolve('first'), isKnownUsed: () => false },
       attempts: unlimited,
       tunnelAttempts: unlimited,
       secure: true,

@@ -7,6 +7,7 @@ import { hashKey } from '../accounts/api-keys.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { fakeAgents } from '../testing/fake-agents.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { anAccess } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { noSignIn } from '../testing/fake-provider.ts';
@@ -91,6 +92,7 @@ describe('VisitorAccess', () => {
         },
       },
       knocking: { respond: () => undefined },
+      onceLinks: { use: () => Promise.reject(new StoreError('away')), isKnownUsed: () => false },
       attempts: rate(ACCESS_ATTEMPTS_PER_MINUTE),
       tunnelAttempts: rate(TUNNEL_ATTEMPTS_PER_MINUTE),
       secure: false,
@@ -168,6 +170,16 @@ describe('VisitorAccess', () => {
     assert.ok(!(entry instanceof Promise));
     return outcome(entry);
   }
+
+  it('lets nobody use a link for one browser while the store is down', async () => {
+    lock({ links: true });
+    const head = headOf(
+      `GET / HTTP/1.1\r\nHost: a.test\r\nSec-Fetch-Mode: navigate\r\nCookie: culvert-sign-in=${'a'.repeat(22)}\r\n\r\n`,
+    );
+    const link = links.make('one', { id: '0123456789abcdef', note: '', end: 1e10, once: true });
+    const from = { address: 'a', network: 'a', trusted: false };
+    assert.equal(outcome(await visitorAccess.enter(head, { ...visitTo('/'), link }, from)), 503);
+  });
 
   /** Tries as many wrong passwords, each from another address. */
   async function flood(tries: number): Promise<Set<number | string>> {

@@ -13,9 +13,10 @@ import {
   isSentFromHere,
   type Kept,
   PassedPasswords,
+  visitorByLink,
 } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
-import { PASS_SECONDS, type Passes, passScope, personScope } from '../access/passes.ts';
+import { PASS_SECONDS, type Passes, passScope, personScope, type SignedLink } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import { signedInOf } from '../access/people.ts';
 import type { Place, SignIn } from '../access/sign-in.ts';
@@ -25,6 +26,7 @@ import { TenantCache } from '../tenant-cache.ts';
 import type { AgentEntrance, AgentVisitor } from '../oauth/entrance.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { OnceLinks } from '../tunnels/once-links.ts';
 import {
   accessPage,
   type AccessPageContext,
@@ -32,6 +34,8 @@ import {
   accessStep,
   arrivalOf,
   notFoundResponse,
+  openAddress,
+  openPage,
   PASSWORD_FIELD,
   plainTarget,
   redirect,
@@ -125,6 +129,8 @@ interface VisitorAccessOptions {
   readonly agents: Pick<AgentEntrance, 'respond' | 'challenge' | 'find' | 'note'>;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Approvals, 'respond'>;
+  /** links that admit one browser */
+  readonly onceLinks: Pick<OnceLinks, 'use' | 'isKnownUsed'>;
   /** wrong passwords, by tunnel and network */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
   /** wrong passwords of unknown networks, by tunnel */
@@ -194,6 +200,8 @@ export class VisitorAccess {
       return this.#beginSignIn(head, visit, false);
     switch (verdict.kind) {
       case 'link': {
+        if (verdict.link.once === true)
+          return this.#openOnce(head, visit, access, from, { link: verdict.link, step });
         const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
         if (leadsOn) return redirect(visit, cookie);
         const { visitor, kept } = verdict;
@@ -218,7 +226,9 @@ export class VisitorAccess {
           : undefined;
         return (
           told ??
-          this.#refuse('access-required', head, visit, access, from, { linkEnded: link !== undefined })
+          this.#refuse('access-required', head, visit, access, from, {
+            link: link === undefined ? undefined : 'ended',
+          })
         );
       }
       case 'token':
@@ -496,6 +506,60 @@ export class VisitorAccess {
     return { visitor, version: access.version, kept: { authorization: true }, cookie };
   }
 
+  /**
+   * A link that admits one browser. Programs that preview a link, and browsers that fetch it in advance, must not use it
+   * up: they do not keep a cookie and navigate, nor press a button.
+   */
+  #openOnce(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    from: Whereabouts,
+    { link, step }: { readonly link: SignedLink; readonly step: AccessStep | undefined },
+  ): OwnResponse | Promise<Entry | undefined> {
+    const { onceLinks, secure, contact } = this.#options;
+    const { values, value, cookie } = signingBrowser(
+      (name) => cookieValues(head.fields, name),
+      visit,
+      secure,
+    );
+    const isPressed = step === 'open' && head.method === 'POST' && isSentFromHere(head);
+    const isGoing = isNavigation(head) && !visit.upgrade && !visit.hasBody;
+    if (values.length > 0 && (isPressed || isGoing))
+      return this.#useOnce(head, visit, access, from, { link, browser: value });
+    if (onceLinks.isKnownUsed(link.id))
+      return this.#refuse('access-required', head, visit, access, from, { link: 'used' });
+    const address = openAddress(visit);
+    if (isGoing && step !== 'open')
+      return reply({ status: 303, fields: `Location: ${address}\r\nSet-Cookie: ${cookie}\r\n` });
+    return openPage({ head, contact }, { address, cookie, hadNoCookie: isPressed });
+  }
+
+  async #useOnce(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    from: Whereabouts,
+    { link, browser }: { readonly link: SignedLink; readonly browser: string },
+  ): Promise<Entry | undefined> {
+    const { onceLinks, gate, contact } = this.#options;
+    const { tunnel } = visit;
+    try {
+      const use = await onceLinks.use(tunnel, link.id, browser);
+      // The owner may have changed the access in the meantime.
+      if (tunnel.access !== access) return await this.enter(head, visit, from);
+      const visitor = visitorByLink(link);
+      if (use === 'first' && gate.isGood(tunnel.id, visitor))
+        return redirect(visit, this.#linkCookie(visit, access, visitor, link.end));
+      return this.#refuse('access-required', head, visit, access, from, {
+        link: use === 'used' ? 'used' : 'ended',
+      });
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      return errorResponse('relay-busy', requestFacts({ head }), contact);
+    }
+  }
+
   /** @param end of the link, wall time in s */
   #linkCookie(visit: Visit, { version }: AccessPolicy, visitor: string, end: number): string {
     const { lastingPasses, secure, now } = this.#options;
@@ -519,7 +583,7 @@ export class VisitorAccess {
     {
       isWrongToken = false,
       ...what
-    }: Pick<AccessPageContext, 'wasWrong' | 'linkEnded'> & { readonly isWrongToken?: boolean } = {},
+    }: Pick<AccessPageContext, 'wasWrong' | 'link'> & { readonly isWrongToken?: boolean } = {},
   ): OwnResponse {
     // Tunnels in the path form share the host where clients would look.
     const hasNoServer = access.isForPrograms || (access.takesAgents && visit.prefix !== '');
@@ -546,6 +610,15 @@ function placeOf(head: RequestHead, { tunnel, prefix, target }: Visit): Place {
 function triesOf({ id }: LiveTunnel, network: string): string {
   return `${id} ${network}`;
 }
+
+/** Whether a person goes to the address in a browser, which does not only fetch it in advance. */
+function isNavigation({ method, fields }: RequestHead): boolean {
+  const isPrefetch = PREFETCH_FIELDS.some((name) => /prefetch/i.test(fieldValue(fields, name) ?? ''));
+  return method === 'GET' && fieldValue(fields, 'sec-fetch-mode') === 'navigate' && !isPrefetch;
+}
+
+/** Browsers' names for it: of today, and of earlier ones. */
+const PREFETCH_FIELDS = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz'];
 
 /**
  * Whether the visitor opened a link in a browser: then the relay redirects to the address without the parameter, which

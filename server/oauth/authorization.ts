@@ -21,6 +21,7 @@ import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/links-and-approvals.ts';
 import { type LiveTunnel, tunnelFields } from '../tunnels/live-tunnel.ts';
+import type { OnceLinks } from '../tunnels/once-links.ts';
 import { type AgentTokens, newAgentId } from './agent-tokens.ts';
 import { type AuthorizationRequest, returnAddress } from './authorization-request.ts';
 import {
@@ -111,6 +112,7 @@ interface AuthorizationOptions {
   readonly tokens: AgentTokens;
   readonly clients: Pick<Clients, 'noteApproved'>;
   readonly links: LinkTokens;
+  readonly onceLinks: Pick<OnceLinks, 'use'>;
   readonly knocks: Pick<TunnelApprovals, 'knock' | 'useUp'>;
   /** Checks the password of a tunnel's access page, and counts the tries. */
   readonly checkPassword: (
@@ -180,7 +182,8 @@ export class Authorization {
     const offered = this.#offered(request);
     if (way === 'password' && offered.password)
       return await this.#checkPassword(context, person, fields.get(PASSWORD_FIELD) ?? '');
-    if (way === 'link' && offered.links) return await this.#checkLink(context, fields.get(LINK_FIELD) ?? '');
+    if (way === 'link' && offered.links)
+      return await this.#checkLink(context, person, fields.get(LINK_FIELD) ?? '');
     if (way === 'opened' && offered.links) return { location: this.#lookAddress(request, person) };
     if ((way === 'sign-in' || way === 'sign-in-other') && offered.provider !== undefined)
       return this.#beginSignIn(context, person, way === 'sign-in-other');
@@ -251,12 +254,15 @@ export class Authorization {
     return this.#ask(context, problem === 'access-attempts' ? 'attempts' : 'password');
   }
 
-  async #checkLink(context: PageContext, link: string): Promise<Answer> {
-    const { links, isGood, clock } = this.#options;
-    const { id, createdAt } = context.request.tunnel;
+  async #checkLink(context: PageContext, { browser }: Person, link: string): Promise<Answer> {
+    const { links, onceLinks, isGood, clock } = this.#options;
+    const { tunnel } = context.request;
+    const { id, createdAt } = tunnel;
     const token = URL.canParse(link.trim()) ? new URL(link.trim()).searchParams.get(LINK_PARAMETER) : null;
     const signed = token === null ? undefined : links.read(token, { id, createdAt }, clock.now());
     if (signed === undefined || !isGood(id, visitorByLink(signed))) return this.#ask(context, 'link');
+    if (signed.once === true && (await orUnavailable(onceLinks.use(tunnel, signed.id, browser))) !== 'first')
+      return this.#ask(context, 'link');
     return await this.#approve(context, null);
   }
 

@@ -70,6 +70,7 @@ import type { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import { isTunnelAt } from '../tunnels/live-tunnel.ts';
 import { TunnelApprovals, TunnelLinks } from '../tunnels/links-and-approvals.ts';
+import { OnceLinks } from '../tunnels/once-links.ts';
 import { Turnstile } from '../turnstile.ts';
 import { setUpOAuth } from './oauth-setup.ts';
 import type { Domains, Tunnels } from './tunnels-setup.ts';
@@ -437,7 +438,17 @@ async function setUpAccess({
     const knock = approvalIdOf(visitor);
     return knock === undefined || registry.byId(tunnelId)?.knocks.isApproved(knock, clock.now()) === true;
   };
-  const oauth = await setUpOAuth({ ...agentParts, store, keys: linkKeys, links, isGood, signIn, contact });
+  const onceLinks = new OnceLinks({ store, clock, log: agentParts.log });
+  const oauth = await setUpOAuth({
+    ...agentParts,
+    store,
+    keys: linkKeys,
+    links,
+    onceLinks,
+    isGood,
+    signIn,
+    contact,
+  });
   const gate = new AccessCheck({
     passes,
     lastingPasses,
@@ -458,6 +469,7 @@ async function setUpAccess({
     agents: oauth.entrance,
     hashes,
     knocking,
+    onceLinks,
     attempts,
     tunnelAttempts,
     secure,

@@ -18,6 +18,7 @@ import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import type { TunnelAgents } from '../tunnels/tunnel-agents.ts';
 import type { TunnelApprovals } from '../tunnels/links-and-approvals.ts';
+import type { OnceLinks } from '../tunnels/once-links.ts';
 
 interface OAuthSetupOptions {
   readonly store: Store;
@@ -25,6 +26,7 @@ interface OAuthSetupOptions {
   /** keys that are good for as long as a registration */
   readonly keys: KeyRing;
   readonly links: LinkTokens;
+  readonly onceLinks: OnceLinks;
   readonly knocks: TunnelApprovals;
   readonly isGood: (tunnelId: string, visitor: string) => boolean;
   readonly signIn: SignIn;
@@ -50,6 +52,7 @@ export async function setUpOAuth({
   agents,
   keys,
   links,
+  onceLinks,
   knocks,
   isGood,
   signIn,
@@ -79,6 +82,7 @@ export async function setUpOAuth({
         tokens,
         clients,
         links,
+        onceLinks,
         knocks,
         checkPassword: async (tunnel, access, network, password) =>
           await visitorAccess.checkPassword(tunnel, access, network, password),

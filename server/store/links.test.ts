@@ -29,6 +29,19 @@ describe('links in the store', () => {
     assert.deepEqual(await store.linksOf(tunnel.id, 1000), [links[0], links[2], links[1]]);
   });
 
+  it('belong to the first browser that takes them, until they are revoked', async () => {
+    const link = aLink(tunnel.id, { once: true });
+    await store.insertLink(link, RULES);
+    assert.equal(await store.takeLink({ ...link, tunnelId: 'other' }, 'a', 2000), undefined);
+    const takers = ['a', 'b', 'c'].map(async (browser) => await store.takeLink(link, browser, 2000));
+    const [first = ''] = await Promise.all(takers);
+    assert.deepEqual(await Promise.all(takers), [first, first, first]);
+    assert.equal(await store.takeLink(link, 'd', 3000), first);
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), [{ ...link, usedAt: 2000, usedBy: first }]);
+    await store.revokeLink(tunnel.id, link.id, 1000);
+    assert.equal(await store.takeLink(link, first, 3000), undefined);
+  });
+
   it('need a tunnel', async () => {
     assert.equal(await store.insertLink(aLink('unknown'), RULES), false);
     assert.deepEqual(await store.linksOf('unknown', 0), []);

@@ -223,6 +223,11 @@ export const TABLES = {
     note: text(),
     /** target path below the tunnel's address; `null` for its start page */
     path: text().orNull,
+    /** whether it admits only the first browser that opens it */
+    once: flag(),
+    /** when that was, and a digest that identifies the browser; `null` before */
+    usedAt: big().orNull,
+    usedBy: text().orNull,
     createdAt: big(),
     expiresAt: big(),
   },

@@ -79,6 +79,9 @@ export class TunnelLinks {
       tunnelId,
       note: wanted.note,
       path: wanted.path ?? null,
+      once: wanted.once === true,
+      usedAt: null,
+      usedBy: null,
       createdAt,
       // Passes end at whole seconds.
       expiresAt: Math.ceil(createdAt / 1000 + wanted.ttl) * 1000,
@@ -91,6 +94,7 @@ export class TunnelLinks {
       id: link.id,
       note: link.note,
       end: link.expiresAt / 1000,
+      once: link.once,
     });
     return { tunnel, link, token };
   }

@@ -56,6 +56,37 @@ export const linksOf = read((db, tunnelId: string, now: number): Promise<LinkRec
     .execute(),
 );
 
+/**
+ * Notes the first browser that opens a link.
+ *
+ * @param browser a digest that identifies it
+ * @param now wall time in ms
+ * @returns that of the first one; `undefined` if the link has been revoked
+ */
+export const takeLink = change(
+  async (
+    db,
+    { tunnelId, id }: Pick<LinkRecord, 'tunnelId' | 'id'>,
+    browser: string,
+    now: number,
+  ): Promise<string | undefined> => {
+    await db
+      .updateTable('tunnel_links')
+      .set({ usedAt: now, usedBy: browser })
+      .where('tunnelId', '=', tunnelId)
+      .where('id', '=', id)
+      .where('usedBy', 'is', null)
+      .execute();
+    const link = await db
+      .selectFrom('tunnel_links')
+      .select('usedBy')
+      .where('tunnelId', '=', tunnelId)
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return link?.usedBy ?? undefined;
+  },
+);
+
 /** What became of a link. */
 interface Revocation {
   /** Whether the tunnel had such a link until now. */

@@ -155,6 +155,12 @@ async function keepTunnels(replaced: Db, copy: Db): Promise<number> {
     const ids = revoked.map(([link]) => link);
     const links = copy.deleteFrom('tunnel_links').where('tunnelId', '=', id).where('id', 'in', ids);
     revokedLinks += Number((await links.executeTakeFirstOrThrow()).numDeletedRows);
+    const used = replaced.selectFrom('tunnel_links').select(['id', 'usedAt', 'usedBy']);
+    for (const { id: link, ...use } of await used
+      .where('tunnelId', '=', id)
+      .where('usedBy', 'is not', null)
+      .execute())
+      await copy.updateTable('tunnel_links').set(use).where('id', '=', link).execute();
     if (present.access?.oauth !== true) await removeAgentsAt(copy, [present.slug]);
   }
   return revokedLinks;
