@@ -85,6 +85,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       theme: 'system',
       language: 'system',
       onQuit: 'ask',
+      saysAsleep: 'ask',
       wrapsBodies: true,
       keptBody: 64 * 1024,
       listWidth: 0,

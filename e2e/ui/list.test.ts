@@ -159,7 +159,7 @@ describe('the list of tunnels:', () => {
   describe('a kept name', () => {
     it('is paused, gets a message, and is resumed', async () => {
       const named = { ...QUIET_SHOP, name: QUIET_SHOP.slug };
-      const kept = { key: named.slug, away: undefined, until: undefined };
+      const kept = { key: named.slug, isLive: false, away: undefined, until: undefined };
       const main: ScriptedMain = scripted(
         { tunnels: [named] },
         {
@@ -184,6 +184,30 @@ describe('the list of tunnels:', () => {
       await page.getByRole('button', { name: `Resume ${named.slug}` }).click();
       await page.getByRole('button', { name: `Pause ${named.slug}` }).waitFor();
       assert.equal(await page.getByText('Visitors read').count(), 0);
+    });
+
+    it('may say that the computer sleeps, which the window asks once', async () => {
+      const named = { ...QUIET_SHOP, name: QUIET_SHOP.slug };
+      const kept = { key: named.slug, isLive: true, away: undefined, until: undefined };
+      const main: ScriptedMain = scripted(
+        { tunnels: [named], names: [kept] },
+        {
+          'settings:change': (change) =>
+            void main.show({ settings: { ...main.snapshot.settings, ...change } }),
+        },
+      )();
+      const page = await open(main);
+      await page.getByText(`visitors of ${named.slug} read that it is offline`).waitFor();
+      await page.getByRole('button', { name: 'Show “Asleep”' }).click();
+      await page.getByRole('button', { name: 'Show “Asleep”' }).waitFor({ state: 'detached' });
+      assert.deepEqual(asked(main, 'settings:change'), [{ saysAsleep: 'yes' }]);
+      await page.getByRole('button', { name: 'Settings' }).click();
+      const setting = page.getByRole('switch', { name: 'Show “Asleep” while this computer sleeps' });
+      assert.equal(await setting.isChecked(), true);
+      await setting.uncheck();
+      await eventually(20_000, () =>
+        assert.deepEqual(asked(main, 'settings:change').at(-1), { saysAsleep: 'no' }),
+      );
     });
 
     it('without a tunnel of this app is let go', async () => {

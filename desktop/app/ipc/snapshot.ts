@@ -26,7 +26,7 @@ export interface Snapshot {
   readonly tunnels: readonly TunnelView[];
   /** tunnels of the account that this app does not serve, newest first */
   readonly others: readonly OtherTunnelView[];
-  /** names that the account keeps, and that have no live tunnel, oldest first */
+  /** names that the account keeps, oldest first */
   readonly names: readonly KeptNameView[];
   /** diagnostics of the way to the relay, once requested */
   readonly diagnostics: DiagnosticsView | undefined;
@@ -245,6 +245,8 @@ export interface Settings {
   readonly language: LanguageChoice;
   /** what quitting does to tunnels that are online */
   readonly onQuit: 'ask' | 'close' | 'leave';
+  /** whether visitors of kept names read "Asleep" while this computer sleeps */
+  readonly saysAsleep: 'ask' | 'yes' | 'no';
   /** whether long lines of bodies are wrapped */
   readonly wrapsBodies: boolean;
   /** bytes of each body that request logs keep */

@@ -106,10 +106,12 @@ export interface ApprovedView extends ApprovalRequestView {
   readonly endsAt: number;
 }
 
-/** A name that the account keeps, and that has no live tunnel. */
+/** A name that the account keeps. */
 export interface KeptNameView {
   /** the name */
   readonly key: string;
+  /** whether a tunnel has it now */
+  readonly isLive: boolean;
   /** what visitors read; `undefined` if they are only told that it is offline */
   readonly away: string | undefined;
   /** when the owner expects to be back, wall-clock ms */

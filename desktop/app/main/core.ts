@@ -19,6 +19,7 @@ import { openStoredParts, type StoredParts } from './settings/stored-parts.ts';
 import { Feed, Poller } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
+import { Asleep } from './tunnels/asleep.ts';
 import { KeptNames } from './tunnels/kept-names.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelList } from './tunnels/tunnel-list.ts';
@@ -102,6 +103,7 @@ export class Core {
   readonly logs: OwnerLogHost;
   readonly #isOfCommand: boolean;
   readonly #inspector: InspectorServer | undefined;
+  readonly #asleep: Asleep;
   readonly #tunnelNotices = new Notices();
   readonly #poller: Poller;
   readonly #ports: PortWatch;
@@ -140,7 +142,15 @@ export class Core {
       servedHere: () => platform.servedHere(),
     });
     const { others } = this;
-    this.names = new KeptNames({ clock, tunnelList, others, undos, connection });
+    this.#asleep = new Asleep({
+      clock,
+      tunnelList,
+      connection,
+      isAllowed: () => store.data.settings.saysAsleep === 'yes',
+      standing: () => store.data.asleep,
+      remember: (asleep) => store.change({ asleep }),
+    });
+    this.names = new KeptNames({ clock, tunnelList, others, undos, asleep: this.#asleep, connection });
     this.invitations = new Invitations({
       platform,
       keeps: () => vault.keeps(),
@@ -251,7 +261,14 @@ export class Core {
 
   /** This machine is going to sleep: the app notifies relays, so that they do not have to wait for a timeout. */
   suspend(): void {
+    this.#inBackground('setting the message of a sleep', this.#asleep.suspend());
     this.tunnelList.suspend();
+  }
+
+  /** This machine is awake again. A change of its network does not say so: the way into a sleep is one. */
+  resume(): void {
+    this.#asleep.resume();
+    this.wake();
   }
 
   /** The network has changed, or this machine is awake again. */

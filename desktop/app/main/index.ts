@@ -110,7 +110,7 @@ async function start(): Promise<void> {
     onShow: () => shell.showWindow(),
     onLink: (link) => shell.openLink(link),
     onSuspend: () => core.suspend(),
-    onWake: () => core.wake(),
+    onWake: () => core.resume(),
     onShutdown: () => quit.allow(),
     onQuit() {
       if (!quit.isDone) void quit.request();

@@ -824,6 +824,9 @@ const SETTINGS = {
   'settings.onQuit.ask': 'Ask each time',
   'settings.onQuit.close': 'Close them',
   'settings.onQuit.leave': 'Keep them until they expire',
+  'settings.saysAsleep': 'Show “Asleep” while this computer sleeps',
+  'settings.saysAsleep.hint':
+    'For names that your account keeps, unless you have left a message yourself. Culvert removes it when the computer wakes up.',
   'settings.account': 'Account',
   'settings.account.relay': 'Relay',
   'settings.account.name': 'Account',
@@ -1177,6 +1180,12 @@ const TUNNELS = {
   'names.back.hour': 'In an hour',
   'names.back.hours': 'In 4 hours',
   'names.back.tomorrow': 'Tomorrow at {time}',
+  'names.asleep': 'Asleep',
+  'names.asleep.ask':
+    'When this computer sleeps, visitors of {name} read that it is offline. Should they read “Asleep” instead?',
+  'names.asleep.yes': 'Show “Asleep”',
+  'names.asleep.no': 'No',
+  'names.asleep.settings': 'You can change this in the settings.',
   'names.save': 'Save',
   'names.saved': 'Saved the message of {name}.',
   'names.removeMessage': 'Remove message',

@@ -81,10 +81,11 @@ const PAUSED: TunnelView = {
   status: { name: 'ended', reason: 'stopped', why: 'You paused the tunnel.' },
 };
 const NAMES: readonly KeptNameView[] = [
-  { key: HERON.slug, away: 'Back after lunch.\nCall me if it burns.', until: NOW + 2 * HOUR },
-  { key: 'invoices', away: `Closed until ${'Monday'.repeat(12)}.`, until: undefined },
+  { key: HERON.slug, isLive: false, away: 'Back after lunch.\nCall me if it burns.', until: NOW + 2 * HOUR },
+  { key: 'invoices', isLive: false, away: `Closed until ${'Monday'.repeat(12)}.`, until: undefined },
   {
     key: 'a-name-that-is-as-long-as-names-of-tunnels-can-be-in-this-world',
+    isLive: false,
     away: undefined,
     until: undefined,
   },

@@ -158,6 +158,6 @@ function servedApp(scope: Scope, core: Core, page: Page): RunningApp {
       return Promise.resolve();
     },
     suspend: () => Promise.resolve(core.suspend()),
-    wake: () => Promise.resolve(core.wake()),
+    wake: () => Promise.resolve(core.resume()),
   };
 }

@@ -5,6 +5,7 @@ import { readTunnel } from '../../../client/relay/api-responses.ts';
 import { type AccountView, KEPT_BODY_CHOICES, PANE_WIDTH_MAX, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES } from '../../messages/translate.ts';
+import type { AsleepMessage } from '../tunnels/asleep.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
 import { RECORDED_BODY_MAX_BYTES } from '../../../client/inspector/records.ts';
 
@@ -141,6 +142,7 @@ export const settingsSchema = yup
     logWidth: paneWidth,
     summonShortcut: yup.string().oneOf(GLOBAL_SHORTCUTS),
     onQuit: yup.string().oneOf(['ask', 'close', 'leave'] as const),
+    saysAsleep: yup.string().oneOf(['ask', 'yes', 'no'] as const),
   })
   .strict()
   .noUnknown()
@@ -156,6 +158,8 @@ interface AppData {
   readonly hasSaidTray: boolean;
   /** of the window when it was last seen */
   readonly window: WindowPlace | undefined;
+  /** messages of kept names that were set when this computer fell asleep, until they are taken back */
+  readonly asleep: readonly AsleepMessage[];
   /** folders of the projects that were opened last, the last one first */
   readonly projects: readonly string[];
 }
@@ -184,6 +188,7 @@ export const INITIAL_APP_DATA: AppData = {
     theme: 'system',
     language: 'system',
     onQuit: 'ask',
+    saysAsleep: 'ask',
     wrapsBodies: true,
     keptBody: RECORDED_BODY_MAX_BYTES,
     listWidth: 0,
@@ -195,6 +200,7 @@ export const INITIAL_APP_DATA: AppData = {
   tunnels: [],
   hasSaidTray: false,
   window: undefined,
+  asleep: [],
   projects: [],
 };
 
@@ -229,6 +235,7 @@ const appData = yup
     tunnels: yup.array(savedTunnelSchema).required(),
     hasSaidTray: yup.boolean().required(),
     window: place,
+    asleep: yup.array(yup.object({ name: text, text }).required()),
     projects: yup.array(text),
   })
   .strict();
@@ -241,6 +248,7 @@ export function readAppData(value: unknown): AppData {
     relay: data.relay,
     account: data.account,
     window: data.window,
+    asleep: data.asleep ?? [],
     projects: data.projects ?? [],
     settings: { ...INITIAL_APP_DATA.settings, ...data.settings },
     tunnels: data.tunnels.map((saved) => ({

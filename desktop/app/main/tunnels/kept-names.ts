@@ -9,6 +9,7 @@ import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { type Connection, signedIn } from '../connection.ts';
 import type { UndoList } from '../undo-list.ts';
+import type { Asleep } from './asleep.ts';
 import type { OtherTunnels } from './other-tunnels.ts';
 import type { TunnelList } from './tunnel-list.ts';
 
@@ -21,6 +22,8 @@ interface KeptNamesOptions {
   readonly others: Pick<OtherTunnels, 'tunnels'>;
   /** what can be taken back */
   readonly undos: Pick<UndoList, 'offer'>;
+  /** what the app sets while this computer sleeps */
+  readonly asleep: Pick<Asleep, 'isOver' | 'takeBack'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
 }
@@ -44,15 +47,15 @@ export class KeptNames {
     this.#options = options;
   }
 
-  /** Those without a live tunnel. */
   get views(): readonly KeptNameView[] {
     const { tunnelList, others } = this.#options;
     const own = tunnelList.tunnels.filter(({ status }) => isAtRelay(status)).map(({ tunnel }) => tunnel.slug);
     const live = new Set([...own, ...others.tunnels.map(({ slug }) => slug)]);
     return this.#names
-      .filter(({ name }) => !live.has(name) && !this.#releasing.has(name))
+      .filter(({ name }) => !this.#releasing.has(name))
       .map(({ name, away, until }) => ({
         key: name,
+        isLive: live.has(name),
         away: away ?? undefined,
         until: until === null ? undefined : Date.parse(until),
       }));
@@ -60,14 +63,16 @@ export class KeptNames {
 
   /** Asks the relay, unless it was asked a moment ago. A relay that keeps no names has none. */
   async refresh(connection: Connection): Promise<void> {
-    const now = this.#options.clock.monotonic();
-    if (now - this.#refreshedAt < NAMES_REFRESH_MS) return;
+    const { asleep, clock } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#refreshedAt < NAMES_REFRESH_MS && !asleep.isOver) return;
     this.#refreshedAt = now;
     const before = this.#names;
-    const names = await connection.api.listNames().catch((error: unknown) => {
+    const listed = await connection.api.listNames().catch((error: unknown) => {
       if (error instanceof RelayRefusal && error.is(API_ERRORS.notFound)) return [];
       throw error;
     });
+    const names = await asleep.takeBack(connection, listed);
     // What the user has changed in the meantime is newer.
     if (before === this.#names && this.#options.connection() === connection) this.#show(names);
   }

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
-import { backChoices, backTime, keptWord, pausedTunnels } from './kept-names.ts';
+import { exampleSnapshot, tunnelView } from '../../../testing/views.ts';
+import type { Settings } from '../../ipc/snapshot.ts';
+import type { KeptNameView } from '../../ipc/tunnel-views.ts';
+import { backChoices, backTime, keptWord, nameToAskAbout, pausedTunnels } from './kept-names.ts';
 
 const NOON = new Date(2026, 6, 10, 12).getTime();
 const HOUR = 3_600_000;
-const kept = (away?: string, until?: number) => ({ key: 'shop', away, until });
+const kept = (away?: string, until?: number) => ({ key: 'shop', isLive: false, away, until });
 
 describe('a kept name', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
@@ -35,6 +38,21 @@ describe('a kept name', () => {
     ] as const;
     const name = kept();
     assert.deepEqual([...pausedTunnels(tunnels, [name, { ...name, key: 'other' }])], [['new', name]]);
+    assert.deepEqual([...pausedTunnels(tunnels, [{ ...name, isLive: true }])], []);
+  });
+
+  it('is asked about while this app serves it without a message, until the user has decided', () => {
+    const { settings } = exampleSnapshot();
+    const live = { ...kept(), isLive: true };
+    const asks = (
+      name: KeptNameView,
+      saysAsleep: Settings['saysAsleep'],
+      tunnels = [tunnelView({ name: 'shop' })],
+    ) => nameToAskAbout({ tunnels, names: [name], settings: { ...settings, saysAsleep } });
+    assert.equal(asks(live, 'ask'), 'shop');
+    assert.equal(asks(live, 'no'), undefined);
+    assert.equal(asks({ ...live, away: 'Later.' }, 'ask'), undefined);
+    assert.equal(asks(live, 'ask', []), undefined);
   });
 
   it('offers times to be back at, and the one that is set', () => {

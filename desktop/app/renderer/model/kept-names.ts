@@ -1,7 +1,8 @@
 /** Names that the account keeps, in words, and the messages that visitors of them read. */
-import type { TunnelView } from '../../ipc/snapshot.ts';
+import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { perLocale, t } from '../../messages/translate.ts';
+import { isLive } from './tunnel-state.ts';
 
 const clockTimes = perLocale((tag) => new Intl.DateTimeFormat(tag, { hour: 'numeric', minute: '2-digit' }));
 const dayTimes = perLocale(
@@ -36,10 +37,23 @@ export function pausedTunnels(
 ): ReadonlyMap<string, KeptNameView> {
   return new Map(
     names.flatMap((kept) => {
-      const tunnel = tunnels.find(({ name, status }) => name === kept.key && status.name === 'ended');
+      const tunnel = kept.isLive
+        ? undefined
+        : tunnels.find(({ name, status }) => name === kept.key && status.name === 'ended');
       return tunnel === undefined ? [] : [[tunnel.key, kept] as const];
     }),
   );
+}
+
+/** The name about which the window asks whether its visitors may read that this computer sleeps. */
+export function nameToAskAbout({
+  tunnels,
+  names,
+  settings,
+}: Pick<Snapshot, 'tunnels' | 'names' | 'settings'>): string | undefined {
+  if (settings.saysAsleep !== 'ask') return undefined;
+  const served = new Set(tunnels.filter(isLive).map(({ name }) => name));
+  return names.find(({ key, away }) => served.has(key) && away === undefined)?.key;
 }
 
 /* When the owner expects to be back. */

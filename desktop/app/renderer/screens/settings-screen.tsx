@@ -106,6 +106,15 @@ export function SettingsScreen(): JSX.Element {
               value={shown.onQuit}
               choose={(onQuit) => change({ onQuit })}
             />
+            {browser === undefined && (
+              <Switch
+                id="says-asleep"
+                label={t('settings.saysAsleep')}
+                hint={t('settings.saysAsleep.hint')}
+                checked={shown.saysAsleep === 'yes'}
+                change={(isOn) => change({ saysAsleep: isOn ? 'yes' : 'no' })}
+              />
+            )}
           </>
         )}
       </section>

@@ -9,7 +9,7 @@ import { type BackChoice, backChoices, backTime, keptWord } from '../../model/ke
 import { useAction, useWindow } from '../../view/context.ts';
 import { rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
-import { Button, Failure, Field, Form, List, Select, TextArea } from '../../view/kit.tsx';
+import { Aside, Button, Failure, Field, Form, List, Notice, Select, TextArea } from '../../view/kit.tsx';
 import { CardLink, useUnfolded } from './time-row.tsx';
 
 /** The kept names that no tunnel of the list has had. */
@@ -70,6 +70,28 @@ const NameCard = memo(function NameCard({ kept }: { kept: KeptNameView }): JSX.E
     </li>
   );
 });
+
+/** Asks once whether the app may set the message of names while this computer sleeps. */
+export function AskAsleep({ name }: { name: string }): JSX.Element {
+  const action = useAction();
+  const choose = (saysAsleep: 'yes' | 'no') => () =>
+    action.run('settings:change', { saysAsleep }, t('names.asleep.settings'));
+  return (
+    <Notice kind="news">
+      <Aside text={t('names.asleep.ask', { name })}>
+        <div class="line">
+          <Button look="button small" act={choose('yes')}>
+            {t('names.asleep.yes')}
+          </Button>
+          <Button look="button small" act={choose('no')}>
+            {t('names.asleep.no')}
+          </Button>
+        </div>
+      </Aside>
+      <Failure problem={action.error} />
+    </Notice>
+  );
+}
 
 /** What visitors of a name read, in a line. */
 export function Read({ kept: { away } }: { kept: KeptNameView }): JSX.Element {

@@ -6,7 +6,7 @@ import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterNames, filterOthers, filterTunnels } from '../../model/filter.ts';
-import { pausedTunnels } from '../../model/kept-names.ts';
+import { nameToAskAbout, pausedTunnels } from '../../model/kept-names.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -18,7 +18,7 @@ import { Aside, Button, Failure, IconButton, List, Notice } from '../../view/kit
 import { UndoDock } from '../../view/screen.tsx';
 import { CreateBar } from './create-bar.tsx';
 import { InPlace } from './options.tsx';
-import { KeptNames } from './kept-names.tsx';
+import { AskAsleep, KeptNames } from './kept-names.tsx';
 import { Others } from './others.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
 
@@ -40,11 +40,13 @@ export function TunnelsScreen({
 }): JSX.Element {
   const { snapshot, session, search, setSearch } = useWindow();
   const shell = useShell();
-  const { isOfCommand } = shell;
+  const { isOfCommand, bridge } = shell;
   const settings = settingsAction();
   const { tunnels, others, names, ports } = snapshot;
   const paused = pausedTunnels(tunnels, names);
-  const unused = names.filter((kept) => ![...paused.values()].includes(kept));
+  const unused = names.filter((kept) => !kept.isLive && ![...paused.values()].includes(kept));
+  // A page in a browser is not told that the computer sleeps.
+  const asked = bridge.browser === undefined ? nameToAskAbout(snapshot) : undefined;
   const all = tunnels.length + others.length + unused.length;
   const { account } = session;
   const outage = outageView(snapshot);
@@ -83,6 +85,7 @@ export function TunnelsScreen({
       <div class="scroll" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
         {outage !== undefined && <OutageNotice outage={outage} />}
         {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
+        {asked !== undefined && <AskAsleep name={asked} />}
         {all >= SEARCHED_FROM && (
           <SearchField
             id="search-tunnels"
