@@ -81,8 +81,8 @@ describe('a relay on PostgreSQL, after others have died', function () {
       url,
       `insert into tunnels (id, "accountId", slug, name, "localPort", ttl, idle, "createdAt", "expiresAt",
          "termsRevision", "bytesIn", "bytesOut", requests, "accessRevision", "revokedLinks", "knocksRevision",
-         "tokenUses", "byAgent", wildcard)
-         select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0, 0, 0, '[]', 0, '[]', 0, 0
+         "tokenUses", "byAgent", wildcard, "linkScope", "linksSince")
+         select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0, 0, 0, '[]', 0, '[]', 0, 0, n, 0
          from generate_series(1, $4::int) as n`,
       [owner.id, clock.now(), expiresAt, count],
     );

@@ -25,6 +25,7 @@ describe('signed links on three relays', function () {
   let cluster: RelayCluster;
   let account: TestAccount;
   let tunnel: Tunnel;
+  let localPort: number;
 
   before(async () => {
     cluster = await RelayCluster.start(suite, 3);
@@ -38,9 +39,14 @@ describe('signed links on three relays', function () {
       else if (request.url === '/endless') response.write('begun');
       else response.end(`${String(request.headers['culvert-visitor'])} ${String(request.url)}`);
     });
-    const wanted = { local_port: service.port, access: { links: true } };
-    ({ tunnel } = await SpecClient.start(scope, cluster.relay(A), account.key, wanted));
+    localPort = service.port;
+    await begin(A);
   });
+
+  async function begin(index: number, more: object = {}): Promise<void> {
+    const wanted = { local_port: localPort, access: { links: true }, ...more };
+    ({ tunnel } = await SpecClient.start(scope, cluster.relay(index), account.key, wanted));
+  }
 
   async function link(index: number, request: object = {}): Promise<NewLink> {
     const api = new Api(cluster.relay(index), account.key);
@@ -137,6 +143,21 @@ describe('signed links on three relays', function () {
     await cluster.relay(B).stop();
     await cluster.relay(B).restart();
     await assertRefused(B, made, cookie);
+  });
+
+  it('of a kept name are valid on each for its next tunnel, until one of them revokes them', async () => {
+    const name = 'resumed';
+    await begin(A, { name });
+    const [made, gone] = [await link(A), await link(C)];
+    const api = new Api(cluster.relay(B), account.key);
+    assert.equal((await api.send('POST', '/v1/names', { json: { name } })).status, 201);
+    await revoke(B, gone);
+    await api.close(tunnel.id);
+    await begin(C, { name });
+    for (const index of ALL) assert.equal((await open(index, gone)).status, 401);
+    const cookie = await follow(A, made);
+    await revoke(B, made);
+    for (const index of ALL) await eventually(20_000, async () => await assertRefused(index, made, cookie));
   });
 
   it('revoked while Redis is away are refused by all once it is back', async () => {

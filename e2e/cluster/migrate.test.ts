@@ -117,7 +117,7 @@ describe('culvert-relay migrate', () => {
       accounts: 2503,
       api_keys: 2503,
       tunnels: 2501,
-      tunnel_links: 1,
+      tunnel_links: 2,
       agents: 0,
       released_names: 1,
       kept_names: 1,

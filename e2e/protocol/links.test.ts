@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { Link, NewLink } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount } from '../support/accounts.ts';
@@ -174,6 +175,38 @@ describe('signed links (protocol.md section 11.2)', () => {
     await locked.setAccess(tunnel, LINKS);
     await eventually(20_000, async () => assert.equal((await open(made)).status, 303));
     assertRefused(await locked.ask(form, [cookie]), false);
+  });
+
+  it('of a kept name admit to its next tunnel with links, except revoked ones, until it is released', async () => {
+    const { api } = locked.account;
+    const name = `kept-${randomBytes(6).toString('hex')}`;
+    const next = async (access: object): Promise<Tunnel> => await locked.start(access, { name });
+    let tunnel = await next(LINKS);
+    const [one, two, gone] = [await link(tunnel, { note: 'one' }), await link(tunnel), await link(tunnel)];
+    assert.equal((await api.send('POST', '/v1/names', { json: { name } })).status, 201);
+    await revoke(tunnel, gone);
+    await api.close(tunnel.id);
+    tunnel = await next({ password: 'mild oak fern' });
+    assertRefused(await open(one));
+    await api.close(tunnel.id);
+    tunnel = await next(LINKS);
+    const ids = (await listed(tunnel)).map(({ id }) => id);
+    assert.deepEqual(new Set(ids), new Set([one.id, two.id]));
+    for (const form of locked.forms(tunnel)) {
+      const target = `/?culvert_pass=${tokenOf(one)}`;
+      const cookie = cookiesOf(await locked.ask(form, [BROWSER], { target }));
+      assert.equal((await locked.ask(form, [cookie])).text, 'ok');
+      locked.assertSeen('link:one', '/');
+    }
+    assertRefused(await open(gone));
+    await revoke(tunnel, two);
+    await becomesRefused(() => open(two));
+    await api.close(tunnel.id);
+    await api.send('DELETE', `/v1/names/${name}`);
+    assert.equal((await api.send('POST', '/v1/names', { json: { name } })).status, 201);
+    tunnel = await next(LINKS);
+    assert.deepEqual(await listed(tunnel), []);
+    for (const ended of [one, two, gone]) assertRefused(await open(ended));
   });
 
   it('are hidden from the service if the tunnel is public or the visitor has access by other means', async () => {

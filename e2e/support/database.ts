@@ -192,6 +192,8 @@ export async function giveTunnels(
       wildcard: 0,
       protocol: 'http',
       remotePort: null,
+      linkScope: randomUUID(),
+      linksSince: now,
     });
   }
   await relay.restart();

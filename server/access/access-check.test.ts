@@ -77,7 +77,9 @@ function ask(policies: string, asked: Asked | string = {}): string {
   const policy = new AccessPolicy(anAccess({ version: 'v1', ...(Object.assign({}, ...access) as object) }));
   const way = { trusted, secure };
   const request = { head, hasBody, upgrade, way, address, tunnelId, prefix, link: given.link, now: NOW };
-  return shown(gate.decide(policy, { ...request, createdAt: NOW - 1000, account: 'acme' }));
+  return shown(
+    gate.decide(policy, { ...request, linkScope: tunnelId, linksSince: NOW - 1000, account: 'acme' }),
+  );
 }
 
 function shown(verdict: Verdict): string {

@@ -19,13 +19,14 @@ import {
   personScope,
   type SignedLink,
 } from './passes.ts';
+import type { LinkScope } from '../store/records.ts';
 import { signedInOf } from './people.ts';
 
 /** Maximum number of correct passwords that the relay caches; about 1 MB. Others are hashed again. */
 export const PASSED_PASSWORDS_MAX = 10_000;
 
 /** A request whose access is checked. */
-interface Arrival {
+interface Arrival extends LinkScope {
   readonly head: RequestHead;
   /** Whether it has a body, of whatever length. */
   readonly hasBody: boolean;
@@ -35,8 +36,6 @@ interface Arrival {
   /** of the visitor */
   readonly address: string;
   readonly tunnelId: string;
-  /** when the tunnel was created, wall time in ms */
-  readonly createdAt: number;
   /** id of the account that the tunnel belongs to */
   readonly account: string;
   /** `/t/{slug}` in the path form, else empty */
@@ -142,11 +141,11 @@ export class AccessCheck {
 
   /** The signed link of the request, if it is valid. */
   #link(access: AccessPolicy, arrival: Arrival): SignedLink | undefined {
-    const { head, hasBody, tunnelId, createdAt, link: token, now } = arrival;
+    const { head, hasBody, tunnelId, link: token, now } = arrival;
     // A preflight needs no link: the request that follows it is checked by itself.
     if (token === undefined || !access.takesLinks || isPreflight(head, hasBody)) return undefined;
     const { links, isGood } = this.#options;
-    const link = links.read(token, { id: tunnelId, createdAt }, now);
+    const link = links.read(token, arrival, now);
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
   }
 

@@ -229,8 +229,8 @@ describe('KeyRing', () => {
 });
 
 /** The tunnels of the tests. */
-const ONE = { id: 'one', createdAt: NOW - 1000 };
-const TWO = { id: 'two', createdAt: NOW - 1000 };
+const ONE = { linkScope: 'one', linksSince: NOW - 1000 };
+const TWO = { linkScope: 'two', linksSince: NOW - 1000 };
 const LINK: SignedLink = { id: '0123456789abcdef', note: 'for the review', end: NOW / 1000 + 60 };
 
 describe('LinkTokens', () => {
@@ -281,12 +281,12 @@ describe('LinkTokens', () => {
 
   it('of earlier keys are valid for tunnels that existed then', () => {
     const old = new LinkTokens(() => ({ current: 'old', others: [] })).make('one', LINK);
-    const later = new LinkTokens((createdAt) => ({
+    const later = new LinkTokens((since) => ({
       current: 'new',
-      others: createdAt < NOW ? ['older', 'old'] : [],
+      others: since < NOW ? ['older', 'old'] : [],
     }));
     assert.deepEqual(later.read(old, ONE, NOW), LINK);
-    assert.equal(later.read(old, { ...ONE, createdAt: NOW }, NOW), undefined);
-    assert.deepEqual(later.read(later.make('one', LINK), { ...ONE, createdAt: NOW }, NOW), LINK);
+    assert.equal(later.read(old, { ...ONE, linksSince: NOW }, NOW), undefined);
+    assert.deepEqual(later.read(later.make('one', LINK), { ...ONE, linksSince: NOW }, NOW), LINK);
   });
 });

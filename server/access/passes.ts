@@ -1,6 +1,7 @@
 /** Passes: the values of access cookies that visitors receive once they have access (docs/decisions/0017-gate.md). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock, Timer } from '../clock.ts';
+import type { LinkScope } from '../store/records.ts';
 import { STORE_RETRY_MS, StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TenantCache } from '../tenant-cache.ts';
@@ -288,41 +289,36 @@ export interface SignedLink {
 const LINK_TOKENS_FORMAT = /^((once\.)?([\da-f]{16})\.(\d{1,12})\.([\w-]{0,342}))\.([\w-]{43})$/;
 
 export class LinkTokens {
-  readonly #keys: (createdAt: number) => PassKeys;
+  readonly #keys: (since: number) => PassKeys;
 
-  /**
-   * @param keys the present ones for a tunnel that was created at this wall time in ms: a link signed with an older
-   *   key would be forged
-   */
-  constructor(keys: (createdAt: number) => PassKeys) {
+  /** @param keys the present ones for links since this wall time in ms: one signed with an older key would be forged */
+  constructor(keys: (since: number) => PassKeys) {
     this.#keys = keys;
   }
 
-  /** @returns a value for the query of an address, which needs no encoding */
+  /**
+   * @param scope what it is for: `linkScope` of a tunnel
+   * @returns a value for the query of an address, which needs no encoding
+   */
   make(
-    tunnelId: string,
+    scope: string,
     { id, note, end, once = false }: Omit<SignedLink, 'once'> & { once?: boolean },
   ): string {
     const said = `${once ? 'once.' : ''}${id}.${end}.${Buffer.from(note).toString('base64url')}`;
-    return `${said}.${linkTokensMacOf(this.#keys(Infinity).current, tunnelId, said)}`;
+    return `${said}.${linkTokensMacOf(this.#keys(Infinity).current, scope, said)}`;
   }
 
   /**
-   * @param tunnel its id, and when it was created, wall time in ms
    * @param now wall time in ms
-   * @returns the link; `undefined` for anything but a link of this tunnel that has not ended
+   * @returns the link; `undefined` for anything but a link of this scope that has not ended
    */
-  read(
-    token: string,
-    tunnel: { readonly id: string; readonly createdAt: number },
-    now: number,
-  ): SignedLink | undefined {
+  read(token: string, { linkScope, linksSince }: LinkScope, now: number): SignedLink | undefined {
     const [, said = '', once, id = '', end = '', note = '', mac = ''] = LINK_TOKENS_FORMAT.exec(token) ?? [];
     if (Number(end) * 1000 <= now) return undefined;
-    const { current, others } = this.#keys(tunnel.createdAt);
+    const { current, others } = this.#keys(linksSince);
     const given = Buffer.from(mac);
     const isRight = (key: string): boolean =>
-      timingSafeEqual(given, Buffer.from(linkTokensMacOf(key, tunnel.id, said)));
+      timingSafeEqual(given, Buffer.from(linkTokensMacOf(key, linkScope, said)));
     if (![current, ...others].some(isRight)) return undefined;
     return {
       id,
@@ -334,6 +330,6 @@ export class LinkTokens {
 }
 
 /** 43 characters. */
-function linkTokensMacOf(key: string, tunnelId: string, said: string): string {
-  return createHmac('sha256', key).update(`link ${tunnelId} ${said}`).digest('base64url');
+function linkTokensMacOf(key: string, scope: string, said: string): string {
+  return createHmac('sha256', key).update(`link ${scope} ${said}`).digest('base64url');
 }

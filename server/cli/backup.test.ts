@@ -17,6 +17,7 @@ import { ConflictError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import {
   aDomain,
+  aKeptName,
   aKeyRecord,
   aLink,
   allTunnels,
@@ -185,7 +186,7 @@ describe('culvert-relay backup and restore', () => {
     await store.setAccess(idOf('locked'), { access: ACCESS, kept: [] }, 'any');
     await store.revokeLink(idOf('locked'), links[0]?.id ?? '', 2000);
     const used = { usedAt: 2000, usedBy: 'a browser' };
-    await store.takeLink({ tunnelId: idOf('locked'), id: links[1]?.id ?? '' }, used.usedBy, used.usedAt);
+    await store.takeLink({ linkScope: idOf('locked'), id: links[1]?.id ?? '' }, used.usedBy, used.usedAt);
     const late = aTunnel(account.id, { slug: 'late' });
     await store.insertTunnel(late);
     await store.suspendTunnel(late.id, 'spam');
@@ -228,6 +229,37 @@ describe('culvert-relay backup and restore', () => {
     const left = [];
     for (const { id } of [revoked, kept, excluded]) left.push((await store.findAgent(id)) !== undefined);
     assert.deepEqual(left, [false, true, false]);
+  });
+
+  it('keep names released, and links of kept names revoked', async () => {
+    const rules = { maxNames: 9, nameHold: 0 };
+    await store.relaySecret('links 1', 1);
+    const keeping = ['released', 'again', 'kept'].map((name) => aKeptName(account.id, name));
+    for (const name of keeping) await store.keepName(name, rules);
+    const [released, again, kept] = keeping;
+    assert.ok(released && again && kept);
+    const tunnel = aTunnel(account.id, { slug: 'kept' });
+    await store.insertTunnel(tunnel);
+    const [early, late, good] = [1, 2, 3].map(() => aLink(kept.linkScope));
+    assert.ok(early && late && good);
+    for (const link of [early, good]) await store.insertLink(link, { maxLinks: 9, maxRevoked: 9 });
+    await run('backup', file);
+    await store.insertLink(late, { maxLinks: 9, maxRevoked: 9 });
+    for (const { id } of [early, late]) await store.revokeLink(kept.linkScope, id, 2000);
+    await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], 2000);
+    for (const { name } of [released, again])
+      await store.act('releaseName', [{ name, accountId: account.id }, 2000], []);
+    const next = aKeptName(account.id, 'again');
+    await store.keepName(next, rules);
+    assert.deepEqual(await restored(), [
+      '1 tunnel that was closed after the backup stays closed.',
+      '1 link that was revoked after the backup stays revoked.',
+      '2 names that were released after the backup stay released.',
+    ]);
+    assert.deepEqual(await store.keptNames(account.id), [next, kept]);
+    assert.deepEqual(await store.linksOf(kept.linkScope, 2000), [good]);
+    const { revokedLinks } = (await store.insertTunnel(aTunnel(account.id, { slug: 'kept' }))).tunnel;
+    assert.deepEqual(revokedLinks.map(([id]) => id).toSorted(), [early.id, late.id].toSorted());
   });
 
   it('keep domains removed or lost to another account, with their tunnels', async () => {

@@ -109,6 +109,7 @@ function describeEnded(ended: KeptEndings): string[] {
     [ended.domainsRemoved, 'domain', 'removed'],
     [ended.linksRevoked, 'link', 'revoked'],
     [ended.agentsRevoked, 'agent', 'revoked'],
+    [ended.namesReleased, 'name', 'released'],
   ];
   return kinds
     .filter(([count]) => count > 0)

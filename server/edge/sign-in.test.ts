@@ -32,7 +32,13 @@ interface Asked {
 describe('signing in at a tunnel', () => {
   let fixture: SignInFixture;
   let visitorAccess: VisitorAccess;
-  let tunnel: { id: string; createdAt: number; account: { id: string }; access: AccessPolicy | undefined };
+  let tunnel: {
+    id: string;
+    linkScope: string;
+    linksSince: number;
+    account: { id: string };
+    access: AccessPolicy | undefined;
+  };
   /** cookies of the browser */
   let jar: Map<string, string>;
 
@@ -40,7 +46,7 @@ describe('signing in at a tunnel', () => {
     fixture = new SignInFixture();
     const { clock, signIn, provider } = fixture;
     jar = new Map();
-    tunnel = { id: 'one', createdAt: 0, account: { id: 'acme' }, access: undefined };
+    tunnel = { id: 'one', linkScope: 'one', linksSince: 0, account: { id: 'acme' }, access: undefined };
     fixture.tunnels.set('one', {
       get access() {
         return tunnel.access;

@@ -33,7 +33,8 @@ describe('VisitorAccess', () => {
   let links: LinkTokens;
   let tunnel: {
     id: string;
-    createdAt: number;
+    linkScope: string;
+    linksSince: number;
     account: { id: string };
     access: AccessPolicy | undefined;
     tokenUses: { note: (hash: string) => void };
@@ -57,7 +58,8 @@ describe('VisitorAccess', () => {
     used = [];
     tunnel = {
       id: 'one',
-      createdAt: 0,
+      linkScope: 'one',
+      linksSince: 0,
       account: { id: 'acme' },
       access: undefined,
       tokenUses: { note: (hash) => used.push(hash) },

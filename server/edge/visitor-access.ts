@@ -166,7 +166,7 @@ export class VisitorAccess {
     visit: Arriving,
     from: Whereabouts,
   ): Entry | Promise<Entry | undefined> | undefined {
-    const { access, account, createdAt, id: tunnelId } = visit.tunnel;
+    const { access, account, linkScope, linksSince, id: tunnelId } = visit.tunnel;
     const { address, network, trusted } = from;
     const { link, prefix, host, upgrade, hasBody } = visit;
     const step = this.#stepOf(head, visit);
@@ -182,7 +182,7 @@ export class VisitorAccess {
     }
     const { gate, now, secure } = this.#options;
     const way = { trusted, secure };
-    const tunnel = { tunnelId, createdAt, account: account.id };
+    const tunnel = { tunnelId, linkScope, linksSince, account: account.id };
     const arrival = { head, hasBody, upgrade, way, address, ...tunnel, prefix, host, link, now: now() };
     const verdict = gate.decide(access, arrival);
     if (access.takesAgents && verdict.kind !== 'address') {

@@ -257,10 +257,9 @@ export class Authorization {
   async #checkLink(context: PageContext, { browser }: Person, link: string): Promise<Answer> {
     const { links, onceLinks, isGood, clock } = this.#options;
     const { tunnel } = context.request;
-    const { id, createdAt } = tunnel;
     const token = URL.canParse(link.trim()) ? new URL(link.trim()).searchParams.get(LINK_PARAMETER) : null;
-    const signed = token === null ? undefined : links.read(token, { id, createdAt }, clock.now());
-    if (signed === undefined || !isGood(id, visitorByLink(signed))) return this.#ask(context, 'link');
+    const signed = token === null ? undefined : links.read(token, tunnel, clock.now());
+    if (signed === undefined || !isGood(tunnel.id, visitorByLink(signed))) return this.#ask(context, 'link');
     if (signed.once === true && (await orUnavailable(onceLinks.use(tunnel, signed.id, browser))) !== 'first')
       return this.#ask(context, 'link');
     return await this.#approve(context, null);

@@ -419,7 +419,7 @@ async function setUpAccess({
     changed: () => lastingPasses.forget(),
   });
   const lastingPasses = new Passes('lasting', () => linkKeys.keys);
-  const links = new LinkTokens((createdAt) => linkKeys.keysSince(createdAt));
+  const links = new LinkTokens((since) => linkKeys.keysSince(since));
   const signInKeys: KeyRing = new KeyRing({
     store,
     name: 'sign-in',

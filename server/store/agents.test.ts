@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { anAccess, anAccount, anAgent, aTunnel, theTerms, useStore } from '../testing/fixtures.ts';
+import { aKeptName, anAccess, anAccount, anAgent, aTunnel, theTerms, useStore } from '../testing/fixtures.ts';
 import {
   ACCESS_TOKENS_MAX,
   type Grant,
@@ -52,7 +52,7 @@ describe('agents in the store', () => {
   }
 
   async function keep(createdAt: number): Promise<void> {
-    const kept = { name: 'mcp', accountId: owner.id, createdAt, away: null, until: null };
+    const kept = aKeptName(owner.id, 'mcp', { createdAt });
     assert.ok(await store.keepName(kept, { maxNames: 1, nameHold: 0 }));
   }
 

@@ -33,8 +33,8 @@ export class Column<Value> {
   }
 
   /** Refers to the `id` of a table. */
-  of(table: string, onDelete = ''): Column<Value> {
-    return this.#with(`references ${table} (id)${onDelete}`);
+  of(table: string): Column<Value> {
+    return this.#with(`references ${table} (id)`);
   }
 
   #with(rule: string): Column<Value> {

@@ -32,7 +32,7 @@ describe('links in the store', () => {
   it('belong to the first browser that takes them, until they are revoked', async () => {
     const link = aLink(tunnel.id, { once: true });
     await store.insertLink(link, RULES);
-    assert.equal(await store.takeLink({ ...link, tunnelId: 'other' }, 'a', 2000), undefined);
+    assert.equal(await store.takeLink({ ...link, linkScope: 'other' }, 'a', 2000), undefined);
     const takers = ['a', 'b', 'c'].map(async (browser) => await store.takeLink(link, browser, 2000));
     const [first = ''] = await Promise.all(takers);
     assert.deepEqual(await Promise.all(takers), [first, first, first]);

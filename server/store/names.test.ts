@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { anAccount, aTunnel, ofEach, useStore } from '../testing/fixtures.ts';
-import type { AccountRecord, KeptName } from './records.ts';
+import { aKeptName, anAccount, aTunnel, ofEach, useStore } from '../testing/fixtures.ts';
+import type { AccountRecord } from './records.ts';
 import { ConflictError, FullError } from './store-errors.ts';
 
 const RULES = { maxNames: 5, nameHold: 1000 };
@@ -12,7 +12,7 @@ describe('kept names in the store', () => {
   const store = useStore(ann, bob);
 
   async function keep(account: AccountRecord, name: string): Promise<string> {
-    return outcomeOf(store.keepName(nameOf(account, name), RULES));
+    return outcomeOf(store.keepName(aKeptName(account.id, name), RULES));
   }
 
   function create(account: AccountRecord, slug: string, fields = {}): Promise<string> {
@@ -111,14 +111,10 @@ describe('kept names in the store', () => {
     await keep(ann, 'shop');
     await store.changeName({ name: 'shop', accountId: ann.id }, { away: 'At lunch.' });
     const tunnel = aTunnel(ann.id, { slug: 'shop', name: 'shop' });
-    assert.equal((await store.insertTunnel(tunnel))?.away, 'At lunch.');
+    assert.equal((await store.insertTunnel(tunnel)).kept?.away, 'At lunch.');
     assert.equal((await store.findTunnel(tunnel.id))?.kept?.away, 'At lunch.');
   });
 });
-
-function nameOf({ id: accountId }: AccountRecord, name: string): KeptName {
-  return { name, accountId, createdAt: NOW, away: null, until: null };
-}
 
 /** `done`, or why not. */
 async function outcomeOf(work: Promise<unknown>): Promise<string> {

@@ -135,7 +135,7 @@ export interface StoredKnocks {
 /** The ways to prove to an authority that a name is the relay's (RFC 8555 section 8, RFC 8737). */
 export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
 
-export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain' | 'agent';
+export type EndingKind = 'account' | 'key' | 'tunnel' | 'domain' | 'agent' | 'name';
 
 /** Each table after those it refers to. */
 export const TABLES = {
@@ -215,11 +215,16 @@ export const TABLES = {
     remotePort: integer().orNull,
     /** why the operator suspended it; `null` if it is not suspended */
     suspended: text().orNull,
+    /** UUID: what its links are signed for; the tunnels of a kept name have the same, one after the other */
+    linkScope: text(),
+    /** since when there is such a scope */
+    linksSince: big(),
   },
-  /** Signed links that were not revoked. They go with their tunnel. */
+  /** Signed links. They go with their tunnel, unless its account keeps the name. */
   tunnel_links: {
     id: text().primary,
-    tunnelId: text().of('tunnels', ' on delete cascade'),
+    /** of a tunnel or of a kept name */
+    linkScope: text(),
     note: text(),
     /** target path below the tunnel's address; `null` for its start page */
     path: text().orNull,
@@ -230,6 +235,8 @@ export const TABLES = {
     usedBy: text().orNull,
     createdAt: big(),
     expiresAt: big(),
+    /** A revoked one stays until its end, so that the next tunnel knows it. */
+    revokedAt: big().orNull,
   },
   /**
    * Agents that were approved (server/oauth). They belong to an account and a slug: they stay while the name is held
@@ -286,6 +293,9 @@ export const TABLES = {
     away: text().orNull,
     /** when its owner expects to be back */
     until: big().orNull,
+    /** what links of its tunnels are signed for, whichever of them is next */
+    linkScope: text(),
+    linksSince: big(),
   },
   /** Ports that TCP tunnels have, or that stay with the name of one that has ended for as long as it is held or kept. */
   tcp_ports: {
@@ -297,7 +307,7 @@ export const TABLES = {
   },
   /** What was ended before its time and no longer has a row of its own, so that a restore does not bring it back. */
   endings: {
-    /** of the account, tunnel, domain or agent; the hash of a key */
+    /** of the account, tunnel, domain or agent; the hash of a key; the `linkScope` of a name */
     id: text().primary,
     kind: text<EndingKind>(),
     accountId: text(),
@@ -430,6 +440,8 @@ export type AcmeAccountRecord = Omit<Database['acme_accounts'], 'createdAt'>;
 export type CertificateSummary = Omit<CertificateRecord, 'chain' | 'key'>;
 
 export type KeptName = Database['kept_names'];
+/** What the links of a tunnel are signed for. */
+export type LinkScope = Pick<TunnelRecord, 'linkScope' | 'linksSince'>;
 /** What visitors read while no client serves a kept name. */
 export interface Away {
   readonly text: string;

@@ -15,7 +15,8 @@ const INDEXES = [
   'index tunnels_by_account on tunnels ("accountId")',
   // Names of the form of a wildcard tunnel's hosts are rare, and are searched by their ends.
   `index tunnels_like_hosts on tunnels (slug) where slug like '%--%'`,
-  'index tunnel_links_by_tunnel on tunnel_links ("tunnelId")',
+  'index tunnels_by_link_scope on tunnels ("linkScope")',
+  'index tunnel_links_by_scope on tunnel_links ("linkScope")',
   'index agents_by_slug on agents (slug)',
   'index agents_by_end on agents ("endsAt")',
   'index released_names_by_end on released_names ("heldUntil")',

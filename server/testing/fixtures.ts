@@ -29,6 +29,7 @@ import type {
   DomainRecord,
   InvitationRecord,
   KeyRecord,
+  KeptName,
   LinkRecord,
   OwnedTunnel,
   StoredAccess,
@@ -313,6 +314,8 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     wildcard: false,
     protocol: 'http',
     remotePort: null,
+    linkScope: id,
+    linksSince: life.createdAt,
     ...fields,
   };
 }
@@ -350,11 +353,17 @@ export function anAgent(
   };
 }
 
-export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkRecord {
+export function aKeptName(accountId: string, name: string, fields: Partial<KeptName> = {}): KeptName {
+  const links = { linkScope: randomUUID(), linksSince: 2000 };
+  return { name, accountId, createdAt: 2000, away: null, until: null, ...links, ...fields };
+}
+
+/** @param linkScope the id of a tunnel from aTunnel */
+export function aLink(linkScope: string, fields: Partial<LinkRecord> = {}): LinkRecord {
   const id = randomUUID().replaceAll('-', '').slice(0, 16);
   return {
     id,
-    tunnelId,
+    linkScope,
     note: 'for the review',
     path: null,
     once: false,
@@ -362,6 +371,7 @@ export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkR
     usedBy: null,
     createdAt: 1000,
     expiresAt: 3_601_000,
+    revokedAt: null,
     ...fields,
   };
 }
@@ -459,9 +469,10 @@ async function nameHolder(store: Store, slug: string, now: number): Promise<stri
   try {
     for (const { id } of [stranger, ...known]) {
       const tunnel = aTunnel(id, { slug, createdAt: now });
-      const error: unknown = await store
-        .insertTunnel(tunnel, { maxTunnels: null, nameHold: 1 })
-        .catch((thrown: unknown) => thrown);
+      const error: unknown = await store.insertTunnel(tunnel, { maxTunnels: null, nameHold: 1 }).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
       if (error === undefined) {
         await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], now);
         return id === stranger.id ? undefined : id;

@@ -4,6 +4,7 @@ import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import {
+  aKeptName,
   allTunnels,
   anAccount,
   aStore,
@@ -122,6 +123,19 @@ describe('TunnelService, sharing its database with another', () => {
     const three = await world.startSide();
     await three.service.coordination.followAccount(world.account);
     assert.deepEqual(ofEach(three.service.list(world.account), 'id'), [made?.id]);
+  });
+
+  it('learns immediately that a name is kept at the other', async () => {
+    const { account, clock, test } = world;
+    const { coordination } = one.service;
+    assert.equal(await coordination.findResting('shop'), undefined);
+    await test.store.keepName(aKeptName(account.id, 'shop'), { maxNames: 1, nameHold: 0 });
+    assert.equal(await coordination.findResting('shop'), undefined);
+    two.service.coordination.nameChanged('shop');
+    world.deliver();
+    assert.equal((await coordination.findResting('shop'))?.name, 'shop');
+    await test.store.act('releaseName', [{ name: 'shop', accountId: account.id }, clock.now()], []);
+    assert.equal(await coordination.findResting('shop'), undefined);
   });
 
   it('has closed a tunnel even if the notification arrives before the answer of the store', async () => {

@@ -252,6 +252,7 @@ export class Coordination {
   /** An account keeps a name now, or has let it go. */
   nameChanged(name: string): void {
     this.#restingLookup.forget(name);
+    this.tell({ kind: 'created', slug: name, domain: '' });
   }
 
   /** A tunnel by its domain, which must be verified. @throws StoreError */
@@ -312,6 +313,7 @@ export class Coordination {
     switch (news.kind) {
       case 'created':
         this.#lookup.forget(news.slug);
+        this.#restingLookup.forget(news.slug);
         return this.#domainLookup.forget(news.domain);
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);

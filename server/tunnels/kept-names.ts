@@ -1,4 +1,5 @@
 /** Operations on the names that accounts keep (protocol.md section 16): they update the store first, then the relay. */
+import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import type { NameChanges } from '../../shared/names.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
@@ -52,7 +53,9 @@ export class KeptNames {
   async keep(account: AccountRecord, name: string): Promise<NameWithTunnel & { readonly isNew: boolean }> {
     const { store, registry, tunnels, clock, log, nameHold } = this.#deps;
     if (registry.isReserved(name)) throw new ApiError(API_ERRORS.nameReserved);
-    const wanted: KeptName = { name, accountId: account.id, createdAt: clock.now(), away: null, until: null };
+    const createdAt = clock.now();
+    const links = { linkScope: randomUUID(), linksSince: createdAt };
+    const wanted: KeptName = { name, accountId: account.id, createdAt, away: null, until: null, ...links };
     const { title, maxNames } = PLAN_RULES[account.plan];
     const rules = { maxNames, nameHold: nameHold * 1000 };
     let kept: KeptName | undefined;

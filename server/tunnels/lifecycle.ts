@@ -29,7 +29,7 @@ export type EndReason =
   | 'displaced';
 
 export type TunnelNews =
-  /** `domain` is empty for none */
+  /** or an account keeps the name now, or has let it go; `domain` is empty for none */
   | { readonly kind: 'created'; readonly slug: string; readonly domain: string }
   /** the access policy, links or approval requests have changed, or a client has taken the tunnel over */
   | { readonly kind: 'access'; readonly id: string }

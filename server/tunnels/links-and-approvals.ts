@@ -76,7 +76,7 @@ export class TunnelLinks {
     const createdAt = clock.now();
     const link = {
       id: randomBytes(ID_BYTES).toString('hex'),
-      tunnelId,
+      linkScope: tunnel.linkScope,
       note: wanted.note,
       path: wanted.path ?? null,
       once: wanted.once === true,
@@ -85,12 +85,13 @@ export class TunnelLinks {
       createdAt,
       // Passes end at whole seconds.
       expiresAt: Math.ceil(createdAt / 1000 + wanted.ttl) * 1000,
+      revokedAt: null,
     };
     const isStored = await orUnavailable(store.insertLink(link, RULES)).catch(refuseFull);
     if (!isStored) throw new ApiError(API_ERRORS.tunnelNotFound);
     const expires_at = new Date(link.expiresAt).toISOString();
     log('link created', { ...tunnelFields(tunnel), link: link.id, expires_at });
-    const token = tokens.make(tunnelId, {
+    const token = tokens.make(tunnel.linkScope, {
       id: link.id,
       note: link.note,
       end: link.expiresAt / 1000,
@@ -106,7 +107,7 @@ export class TunnelLinks {
   async list(account: AccountRecord, tunnelId: string): Promise<LinkRecord[]> {
     const { store, clock } = this.#deps;
     const tunnel = await findTunnel(this.#deps.tunnels, account, tunnelId);
-    return await orUnavailable(store.linksOf(tunnel.id, clock.now()));
+    return await orUnavailable(store.linksOf(tunnel.linkScope, clock.now()));
   }
 
   /**
@@ -117,7 +118,7 @@ export class TunnelLinks {
   async revoke(account: AccountRecord, tunnelId: string, id: string): Promise<void> {
     const { store, clock, log, tunnels } = this.#deps;
     const tunnel = await findTunnel(this.#deps.tunnels, account, tunnelId);
-    const revocation = await orUnavailable(store.revokeLink(tunnel.id, id, clock.now()));
+    const revocation = await orUnavailable(store.revokeLink(tunnel.linkScope, id, clock.now()));
     if (revocation === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     const { coordination } = tunnels;
     // An earlier attempt may have done it, but lost the answer.

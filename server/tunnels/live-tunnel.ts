@@ -16,6 +16,7 @@ import {
   type Away,
   awayOf,
   latestUses,
+  type LinkScope,
   type OwnedTunnel,
   type StoredAccess,
   type StoredKnocks,
@@ -46,7 +47,7 @@ function currentTerms({
   return { localPort, ttl, idle, wildcard, createdKey, createdBy, byAgent };
 }
 
-export class LiveTunnel {
+export class LiveTunnel implements LinkScope {
   readonly id: string;
   readonly slug: string;
   /** the requested name, or `''` */
@@ -66,6 +67,9 @@ export class LiveTunnel {
   readonly remotePort: number | null;
   /** wall time in ms */
   readonly createdAt: number;
+  /** see {@link LinkScope} */
+  readonly linkScope: string;
+  readonly linksSince: number;
 
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
@@ -112,6 +116,8 @@ export class LiveTunnel {
     this.#terms = currentTerms(tunnel);
     this.#termsRevision = tunnel.termsRevision;
     this.createdAt = tunnel.createdAt;
+    this.linkScope = tunnel.linkScope;
+    this.linksSince = tunnel.linksSince;
     this.#clock = clock;
     this.#onTraffic = onTraffic;
     this.#wallAhead = clock.now() - clock.monotonic();

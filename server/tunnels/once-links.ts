@@ -56,7 +56,7 @@ export class OnceLinks {
 
   async #take(tunnel: LiveTunnel, id: string, digest: string): Promise<string | undefined> {
     const { store, clock, log } = this.#options;
-    const first = await store.takeLink({ tunnelId: tunnel.id, id }, digest, clock.now());
+    const first = await store.takeLink({ linkScope: tunnel.linkScope, id }, digest, clock.now());
     if (first === undefined) return undefined;
     if (first === digest) log('link used', { ...tunnelFields(tunnel), link: id });
     this.#used.set(tunnel.account.id, id, first);

@@ -36,9 +36,9 @@ describe('TunnelLinks', () => {
 
   it('creates links that are described by their tokens', async () => {
     const { account, clock } = world;
-    const { id } = await one.service.create(account, WANTED);
-    const { link, token } = await links.create(account, id, LINK);
-    assert.deepEqual(tokens.read(token, { id, createdAt: clock.now() }, clock.now()), {
+    const tunnel = await one.service.create(account, WANTED);
+    const { link, token } = await links.create(account, tunnel.id, LINK);
+    assert.deepEqual(tokens.read(token, tunnel, clock.now()), {
       id: link.id,
       note: 'for the review',
       end: link.expiresAt / 1000,
@@ -50,8 +50,9 @@ describe('TunnelLinks', () => {
     const createdAt = clock.now();
     const expiresAt = createdAt + 60_000;
     const [id, link] = await aLinkedTunnel();
+    const scope = one.registry.byId(id)?.linkScope ?? assert.fail();
     for (let made = 1; made < LINKS_MAX; made += 1)
-      await test.store.insertLink(aLink(id, { createdAt, expiresAt: expiresAt + 1 }), RULES);
+      await test.store.insertLink(aLink(scope, { createdAt, expiresAt: expiresAt + 1 }), RULES);
     await assert.rejects(links.create(account, id, LINK), {
       message: new RegExp(`256 .*, or wait until ${new Date(expiresAt).toISOString()},`),
     });

@@ -436,7 +436,7 @@ export class TunnelService {
       try {
         await this.#sync.clear(slug);
         const nameHold = this.#nameHold * 1000;
-        return { tunnel, kept: await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold }) };
+        return await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold });
       } catch (error) {
         if (error instanceof FullError) throw noRoom(account, error.nextEnd);
         if (error instanceof ConflictError) {
@@ -490,6 +490,8 @@ export class TunnelService {
       knocksRevision: 0,
       tokenUses: [],
       suspended: null,
+      linkScope: randomUUID(),
+      linksSince: createdAt,
     };
   }
 }

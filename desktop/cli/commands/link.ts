@@ -29,7 +29,8 @@ export const linkCommand = defineCommand({
   },
   details: `
     A link admits visitors only if the tunnel's access policy includes --links. The link stops working after --ttl,
-    when the tunnel ends, or when you revoke it. A visitor with a link has access to every path on the tunnel.
+    when you revoke it, or when the tunnel ends. If you keep the tunnel's name ("culvert name keep"), the link works
+    again with the next tunnel of that name. A visitor with a link has access to every path on the tunnel.
 
     The command prints the link to standard output, and its id and expiry to standard error.`,
   read: (line) => ({ action: readLinkAction(line), ...line.access() }),

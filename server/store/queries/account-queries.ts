@@ -10,6 +10,7 @@ import {
   holdSuspendedName,
   rememberEndings,
 } from './ending-queries.ts';
+import { removeLinksOf } from './link-queries.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from '../store-errors.ts';
 import { act, actEnding, type Db, isTaken, read } from './operation.ts';
@@ -134,7 +135,11 @@ export async function removeWithAll(
     .where('accountId', '=', id)
     .returning(ENDED_COLUMNS)
     .execute();
-  await db.deleteFrom('kept_names').where('accountId', '=', id).execute();
+  const names = db
+    .deleteFrom('kept_names')
+    .where('accountId', '=', id)
+    .returning(['name as slug', 'linkScope']);
+  await removeLinksOf(db, [...tunnels, ...(await names.execute())]);
   await db.deleteFrom('released_names').where('accountId', '=', id).where('suspended', 'is', null).execute();
   await db
     .updateTable('released_names')

@@ -4,6 +4,7 @@
  */
 import { batches, type Database, type SuspendedName, type TunnelRecord } from '../records.ts';
 import { ConflictError } from '../store-errors.ts';
+import { removeLinksOf } from './link-queries.ts';
 import { act, type Db, read, TRANSFER_BATCH } from './operation.ts';
 
 /** How long the relay remembers that a verified domain was removed, in case an older backup is restored. */
@@ -28,6 +29,7 @@ export const ENDED_COLUMNS = [
   'expiresAt',
   'termsRevision',
   'suspended',
+  'linkScope',
 ] as const;
 
 export type EndedTunnel = Pick<TunnelRecord, (typeof ENDED_COLUMNS)[number]>;
@@ -38,13 +40,14 @@ export function bySlug(a: { readonly slug: string }, b: { readonly slug: string 
 }
 
 /**
- * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, and remembers the ends
- * of those whose time is not over.
+ * To be called in the transaction that removes tunnels: keeps the addresses of suspended ones, ends links, and remembers
+ * the ends of those whose time is not over.
  *
  * @param now wall time in ms
  */
 export async function endTunnels(db: Db, removed: readonly EndedTunnel[], now: number): Promise<void> {
   if (removed.length === 0) return;
+  await removeLinksOf(db, removed);
   await holdSuspended(db, removed);
   const endings = removed.map(({ id, accountId, expiresAt, termsRevision }) => {
     const earlier = termsRevision > 0 ? now + ENDED_TAKEN_OVER_KEPT_MS : 0;

@@ -1,9 +1,11 @@
 /** Queries on the names that accounts keep, in SQL that every supported database understands. */
+import { LINK_MAX_TTL_SECONDS } from '../../../shared/links.ts';
 import { type Away, awayOf, type KeptName } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { lockAccount } from './account-queries.ts';
 import { removeAgentsOver } from './agent-queries.ts';
-import { mustNotBeSuspended } from './ending-queries.ts';
+import { mustNotBeSuspended, rememberEndings } from './ending-queries.ts';
+import { removeLinksOver } from './link-queries.ts';
 import { mustBeFreeForName } from './namespace.ts';
 import { actEnding, change, read } from './operation.ts';
 
@@ -16,7 +18,7 @@ interface KeepRules {
 }
 
 /**
- * Keeps a name for an account.
+ * Keeps a name for an account, with the links of the tunnel that has it.
  *
  * @returns `undefined` if the account keeps it already
  * @throws FullError; ConflictError `slug` if it is another account's in any way
@@ -37,7 +39,18 @@ export const keepName = change(
     if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('slug');
     await mustNotBeSuspended(db, { slug: name, domain: null });
     await mustBeFreeForName(db, kept, createdAt, nameHold);
-    return kept;
+    // A tunnel that existed above is locked since then, so its links exist. One that is ending now is left out.
+    const scope = await db
+      .selectFrom('tunnels')
+      .select(['linkScope', 'linksSince'])
+      .where('slug', '=', name)
+      .where('accountId', '=', accountId)
+      .forUpdate()
+      .skipLocked()
+      .executeTakeFirst();
+    if (scope === undefined) return kept;
+    await db.updateTable('kept_names').set(scope).where('name', '=', name).execute();
+    return { ...kept, ...scope };
   },
 );
 
@@ -81,20 +94,27 @@ export const changeName = change(
 );
 
 /**
- * Lets a name go. It stays held if its last tunnel ended within the time for that.
+ * Releases a name, and ends the links of its earlier tunnels. It stays held if its last tunnel ended within the time for
+ * that.
  *
  * @param now wall time in ms
  * @returns whether the account kept it
  */
 export const releaseName = actEnding(
   async (db, { name, accountId }: Pick<KeptName, 'name' | 'accountId'>, now: number): Promise<boolean> => {
-    const { numDeletedRows } = await db
+    const released = await db
       .deleteFrom('kept_names')
       .where('name', '=', name)
       .where('accountId', '=', accountId)
-      .executeTakeFirstOrThrow();
-    if (numDeletedRows === 0n) return false;
+      .returning('linkScope')
+      .executeTakeFirst();
+    if (released === undefined) return false;
+    // Locks the name's tunnel, which may be ending.
     await removeAgentsOver(db, { slug: name, accountId }, now);
+    await removeLinksOver(db, released.linkScope);
+    const keptUntil = now + LINK_MAX_TTL_SECONDS * 1000;
+    const ending = { id: released.linkScope, kind: 'name', accountId, endedAt: now, keptUntil } as const;
+    await rememberEndings(db, [ending], now);
     return true;
   },
 );

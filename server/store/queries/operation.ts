@@ -4,7 +4,7 @@ import type { Database } from '../records.ts';
 
 /**
  * Number of rows that one statement copies to another database. PostgreSQL accepts 65,535 values in a statement,
- * and a tunnel has 25.
+ * and a tunnel has 27.
  */
 export const TRANSFER_BATCH = 1000;
 

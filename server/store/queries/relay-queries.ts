@@ -44,10 +44,14 @@ export const renewSecrets = act(async (db): Promise<number> => {
 /**
  * Forgets all signed links: their keys are gone.
  *
- * @returns how many there were
+ * @returns how many there were that were not revoked
  */
 export async function removeLinks(db: Db): Promise<number> {
-  const { numDeletedRows } = await db.deleteFrom('tunnel_links').executeTakeFirstOrThrow();
+  const { numDeletedRows } = await db
+    .deleteFrom('tunnel_links')
+    .where('revokedAt', 'is', null)
+    .executeTakeFirstOrThrow();
+  await db.deleteFrom('tunnel_links').execute();
   return Number(numDeletedRows);
 }
 

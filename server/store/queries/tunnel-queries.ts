@@ -1,16 +1,11 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
-import {
-  type DomainOwner,
-  EXPIRED_GRACE_MS,
-  type KeptName,
-  type OwnedTunnel,
-  type TunnelRecord,
-} from '../records.ts';
+import { type DomainOwner, EXPIRED_GRACE_MS, type OwnedTunnel, type TunnelRecord } from '../records.ts';
 import { ConflictError, FullError } from '../store-errors.ts';
 import { recordIn } from '../schema.ts';
 import { lockAccount } from './account-queries.ts';
 import { isKept, isResting, removeAgentsAt } from './agent-queries.ts';
 import { bySlug, ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-queries.ts';
+import { revokedLinksOf } from './link-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { actEnding, change, type Db, read } from './operation.ts';
 
@@ -29,7 +24,7 @@ const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
  * exceeds its limit.
  *
  * @param rules nothing is limited without them
- * @returns its name, if the account keeps that
+ * @returns the tunnel, with the links that earlier tunnels of its name have left if the account keeps that
  * @throws FullError; ConflictError `claim`, if the account has not claimed the domain, or `verification`, if it has not
  *   verified it; `domain`, if another tunnel has it or a suspended one had it; `slug`, also if it is held for another account, an account's subdomain or a host of
  *   another account's wildcard tunnel
@@ -39,7 +34,7 @@ export const insertTunnel = change(
     db,
     tunnel: TunnelRecord,
     { maxTunnels, nameHold }: InsertRules = UNLIMITED,
-  ): Promise<KeptName | undefined> => {
+  ): Promise<Pick<OwnedTunnel, 'tunnel' | 'kept'>> => {
     if (maxTunnels !== null) await mustHaveRoom(db, tunnel, maxTunnels);
     if (tunnel.domain !== null) await mustBeVerified(db, tunnel.accountId, tunnel.domain);
     if (!(await tryInsert(db, tunnel))) {
@@ -52,10 +47,26 @@ export const insertTunnel = change(
     await mustNotBeSuspended(db, tunnel);
     await keepAgents(db, tunnel);
     await mustBeFreeForTunnel(db, tunnel, tunnel.createdAt, nameHold);
-    // Of the same account, or it would not be free.
-    return await db.selectFrom('kept_names').selectAll().where('name', '=', tunnel.slug).executeTakeFirst();
+    return await withLinks(db, tunnel);
   },
 );
+
+/** The tunnel takes over what links of its kept name are signed for, and which of them were revoked. */
+async function withLinks(db: Db, tunnel: TunnelRecord): Promise<Pick<OwnedTunnel, 'tunnel' | 'kept'>> {
+  // Of the same account, or it would not be free. Locked, because letting it go ends the links.
+  const kept = await db
+    .selectFrom('kept_names')
+    .selectAll()
+    .where('name', '=', tunnel.slug)
+    .forShare()
+    .executeTakeFirst();
+  if (kept === undefined) return { tunnel };
+  const { linkScope, linksSince } = kept;
+  const revokedLinks = await revokedLinksOf(db, linkScope, tunnel.createdAt);
+  const links = { linkScope, linksSince, revokedLinks };
+  await db.updateTable('tunnels').set(links).where('id', '=', tunnel.id).execute();
+  return { tunnel: { ...tunnel, ...links }, kept };
+}
 
 /** Agents of the name stay if it was held or kept for its account, and the tunnel takes agents as the previous one did. */
 async function keepAgents(db: Db, tunnel: TunnelRecord): Promise<void> {

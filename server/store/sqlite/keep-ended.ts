@@ -7,9 +7,10 @@ import { raiseAccessRevision, removeWithAll } from '../queries/account-queries.t
 import { removeAgentsAt } from '../queries/agent-queries.ts';
 import { forgetCertificates } from '../queries/certificate-queries.ts';
 import { holdSuspendedName, insertEndings } from '../queries/ending-queries.ts';
-import type { Db } from '../queries/operation.ts';
+import { removeLinksOver } from '../queries/link-queries.ts';
+import { type Db, TRANSFER_BATCH } from '../queries/operation.ts';
 import { releaseTunnelsOf } from '../queries/tunnel-queries.ts';
-import type { EndingKind, TunnelRecord } from '../records.ts';
+import { batches, type EndingKind, type TunnelRecord } from '../records.ts';
 import { rowsOf } from '../transfer.ts';
 
 /** How many of each were ended since the backup and stay so. */
@@ -24,6 +25,7 @@ export interface KeptEndings {
   domainsRemoved: number;
   linksRevoked: number;
   agentsRevoked: number;
+  namesReleased: number;
 }
 
 export const NOTHING_KEPT: Readonly<KeptEndings> = {
@@ -36,6 +38,7 @@ export const NOTHING_KEPT: Readonly<KeptEndings> = {
   domainsRemoved: 0,
   linksRevoked: 0,
   agentsRevoked: 0,
+  namesReleased: 0,
 };
 
 /**
@@ -52,8 +55,10 @@ export function keepEnded(replaced: Db, copy: Db, now: number): Promise<KeptEndi
     kept.accountsSuspended = await keepMarks(replaced, transaction, 'accounts', 'suspended');
     kept.invitationsEnded = await keepMarks(replaced, transaction, 'invitations', 'takenAt');
     kept.tunnelsSuspended = await keepMarks(replaced, transaction, 'tunnels', 'suspended');
-    kept.linksRevoked = await keepTunnels(replaced, transaction);
+    kept.linksRevoked = await keepMarks(replaced, transaction, 'tunnel_links', 'revokedAt');
+    await keepTunnels(replaced, transaction);
     await keepNames(replaced, transaction, now);
+    await keepLinks(replaced, transaction);
     await keepAudit(replaced, transaction);
     await raiseAccessRevision(transaction);
     return kept;
@@ -91,6 +96,13 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
         .executeTakeFirstOrThrow();
       kept.agentsRevoked += Number(numDeletedRows);
     },
+    name: async (scope) => {
+      const { numDeletedRows } = await copy
+        .deleteFrom('kept_names')
+        .where('linkScope', '=', scope)
+        .executeTakeFirstOrThrow();
+      kept.namesReleased += Number(numDeletedRows);
+    },
   };
   const endings = await replaced.selectFrom('endings').selectAll().execute();
   for (const { kind, id } of endings) await remove[kind](id);
@@ -105,7 +117,7 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
 async function keepMarks(
   replaced: Db,
   copy: Db,
-  table: 'api_keys' | 'invitations' | 'accounts' | 'tunnels',
+  table: 'api_keys' | 'invitations' | 'accounts' | 'tunnels' | 'tunnel_links',
   name: 'revokedAt' | 'takenAt' | 'suspended',
 ): Promise<number> {
   const column = sql.ref<string | number | null>(name);
@@ -126,16 +138,11 @@ async function keepMarks(
   return count;
 }
 
-/**
- * Access to tunnels that are in both: policies, links, knocks, and an earlier end.
- *
- * @returns how many links were revoked
- */
-async function keepTunnels(replaced: Db, copy: Db): Promise<number> {
+/** Access to tunnels that are in both: policies, revoked links, knocks, and an earlier end. */
+async function keepTunnels(replaced: Db, copy: Db): Promise<void> {
   const accounts = await replaced.selectFrom('accounts').select(['id', 'suspended']).execute();
   const reasons = new Map(accounts.map(({ id, suspended }) => [id, suspended]));
   const known = await accountsOf(copy);
-  let revokedLinks = 0;
   for (const present of await replaced.selectFrom('tunnels').selectAll().execute()) {
     const { id, accountId, suspended } = present;
     const before = await copy.selectFrom('tunnels').selectAll().where('id', '=', id).executeTakeFirst();
@@ -152,18 +159,30 @@ async function keepTunnels(replaced: Db, copy: Db): Promise<number> {
       .set({ ...laterOf(before, present), revokedLinks: revoked })
       .where('id', '=', id)
       .execute();
-    const ids = revoked.map(([link]) => link);
-    const links = copy.deleteFrom('tunnel_links').where('tunnelId', '=', id).where('id', 'in', ids);
-    revokedLinks += Number((await links.executeTakeFirstOrThrow()).numDeletedRows);
-    const used = replaced.selectFrom('tunnel_links').select(['id', 'usedAt', 'usedBy']);
-    for (const { id: link, ...use } of await used
-      .where('tunnelId', '=', id)
-      .where('usedBy', 'is not', null)
-      .execute())
-      await copy.updateTable('tunnel_links').set(use).where('id', '=', link).execute();
     if (present.access?.oauth !== true) await removeAgentsAt(copy, [present.slug]);
   }
-  return revokedLinks;
+}
+
+/**
+ * The next tunnels of kept names know links that were made and revoked since. Links that a browser has used stay used,
+ * and those of what has ended are gone.
+ */
+async function keepLinks(replaced: Db, copy: Db): Promise<void> {
+  const revoked = await replaced
+    .selectFrom('tunnel_links')
+    .selectAll()
+    .where('revokedAt', 'is not', null)
+    .execute();
+  for (const batch of batches(revoked, TRANSFER_BATCH))
+    await copy
+      .insertInto('tunnel_links')
+      .values(batch)
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .execute();
+  const used = replaced.selectFrom('tunnel_links').select(['id', 'usedAt', 'usedBy']);
+  for (const { id, ...use } of await used.where('usedBy', 'is not', null).execute())
+    await copy.updateTable('tunnel_links').set(use).where('id', '=', id).execute();
+  await removeLinksOver(copy);
 }
 
 /** The groups of columns of a tunnel that have changed since. */
