@@ -181,6 +181,9 @@ describe('the list of tunnels:', () => {
       const [change] = asked(main, 'name:away') as { away: string; until: number }[];
       assert.equal(change?.away, 'Back after lunch.\nCall me.');
       assert.ok(Math.abs((change?.until ?? 0) - NOW - HOUR) < HOUR / 2, String(change?.until));
+      // The tray asks for the form.
+      await main.push('message:show', { key: named.key });
+      await page.getByLabel('What visitors read').waitFor();
       await page.getByRole('button', { name: `Resume ${named.slug}` }).click();
       await page.getByRole('button', { name: `Pause ${named.slug}` }).waitFor();
       assert.equal(await page.getByText('Visitors read').count(), 0);

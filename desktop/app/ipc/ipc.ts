@@ -13,6 +13,8 @@ export const PUSHES = {
   'form:open': push<Partial<TunnelForm>>(),
   /** a notification was clicked: shows the card of a tunnel */
   'tunnel:show': push<TunnelRef>(),
+  /** the tray's "Message": shows the form with what visitors of a kept name read */
+  'message:show': push<TunnelRef>(),
   /** the global shortcut was pressed: shows the address of a tunnel, and copies it if asked to */
   'address:show': push<TunnelRef & { copies: boolean }>(),
 };

@@ -259,6 +259,21 @@ export interface Settings {
   readonly summonShortcut: GlobalShortcutKeys;
 }
 
+/** The kept name of each tunnel that can be resumed, by the key of the tunnel: the newest one that has the name. */
+export function pausedTunnels(
+  tunnels: readonly Pick<TunnelView, 'key' | 'name' | 'status'>[],
+  names: readonly KeptNameView[],
+): ReadonlyMap<string, KeptNameView> {
+  return new Map(
+    names.flatMap((kept) => {
+      const tunnel = kept.isLive
+        ? undefined
+        : tunnels.find(({ name, status }) => name === kept.key && status.name === 'ended');
+      return tunnel === undefined ? [] : [[tunnel.key, kept] as const];
+    }),
+  );
+}
+
 /* Words for parts of it, which the window, the tray and notifications share. */
 
 /** In this order: most browsers also claim to be an older one. */

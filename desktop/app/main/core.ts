@@ -340,8 +340,8 @@ export class Core {
       this.#ports.tunnelsChanged();
       showChange();
     });
-    for (const { changed } of [this.undos, this.invitations]) changed.listen(showChange);
-    for (const { changed } of [diagnostics, others, names, this.drops, projects])
+    for (const { changed } of [this.undos, this.invitations, names]) changed.listen(showChange);
+    for (const { changed } of [diagnostics, others, this.drops, projects])
       changed.listen(() => snapshots.changed());
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { tunnelView } from '../../testing/views.ts';
 import type { SessionView, TunnelView } from '../ipc/snapshot.ts';
+import type { KeptNameView } from '../ipc/tunnel-views.ts';
 import { type TrayEntry, type TrayIcon, trayModel } from './tray.ts';
 
 const SIGNED_IN: SessionView = {
@@ -13,8 +14,13 @@ const SIGNED_IN: SessionView = {
 const SIGNED_OUT: SessionView = { state: 'signed-out', relay: undefined, problem: undefined, keeps: [] };
 const REFUSED = { code: 'local-refused', text: 'Nothing listens on port 3000.' };
 
-function model(tunnels: readonly TunnelView[], session = SIGNED_IN, hasNetwork = true) {
-  return trayModel({ session, tunnels, hasNetwork });
+function model(
+  tunnels: readonly TunnelView[],
+  session = SIGNED_IN,
+  hasNetwork = true,
+  names: readonly KeptNameView[] = [],
+) {
+  return trayModel({ session, tunnels, names, hasNetwork });
 }
 
 /** The labels of a menu, followed by those of its submenus. */
@@ -60,6 +66,7 @@ describe('trayModel', () => {
       'Copy address',
       'Open in browser',
       'Extend by 1 hour',
+      'Pause',
       'Stop',
       '-',
       'New tunnel…',
@@ -113,6 +120,15 @@ describe('trayModel', () => {
   it('restarts an ended tunnel, and shows why it ended', () => {
     const shown = labels(model([ended]).entries);
     assert.deepEqual(shown.slice(0, 3), ['my-app → 3000 (expired)', 'It has expired.', 'Start again']);
+  });
+
+  it('pauses only a tunnel with a name, and resumes it', () => {
+    assert.ok(!labels(model([tunnelView({ name: '' })]).entries).includes('Pause'));
+    const kept = { key: 'my-app', isLive: false, away: undefined, until: undefined };
+    const paused = (away?: string) =>
+      labels(model([ended], SIGNED_IN, true, [{ ...kept, away }]).entries).slice(0, 4);
+    assert.deepEqual(paused(), ['my-app → 3000 (paused)', 'It has expired.', 'Resume', 'Message…']);
+    assert.equal(paused('Back soon.')[0], 'my-app → 3000 (away)');
   });
 
   it('offers no actions that a refused key cannot perform', () => {

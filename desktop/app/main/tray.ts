@@ -1,5 +1,6 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
-import { agentWords, hostsOf, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
+import { agentWords, hostsOf, pausedTunnels, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
+import type { KeptNameView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
 import type { Core } from './core.ts';
 import type { Asked } from './handlers/channels.ts';
@@ -10,7 +11,8 @@ import { Feed } from './signals.ts';
 export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
 
 /** What the window and the tray do alike is one row of the channels; only the tray shows the window. */
-export type TrayAction = { readonly do: 'show' | 'new' } | Asked;
+export type TrayAction =
+  { readonly do: 'show' | 'new' } | { readonly do: 'message'; readonly key: string } | Asked;
 
 export type TrayEntry =
   | { readonly kind: 'separator' }
@@ -49,12 +51,14 @@ const SEPARATOR: TrayEntry = { kind: 'separator' };
 export function trayModel({
   session,
   tunnels,
+  names,
   hasNetwork,
-}: Pick<Snapshot, 'session' | 'tunnels' | 'hasNetwork'>): TrayModel {
+}: Pick<Snapshot, 'session' | 'tunnels' | 'names' | 'hasNetwork'>): TrayModel {
   const live = tunnels.filter(({ status }) => status.name !== 'ended');
   const isSignedIn = session.state === 'signed-in';
   const icon = trayIcon(live, isSignedIn, hasNetwork);
-  return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: entries(tunnels, isSignedIn) };
+  const menu = entries(tunnels, pausedTunnels(tunnels, names), isSignedIn);
+  return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: menu };
 }
 
 function trayIcon(live: readonly TunnelView[], isSignedIn: boolean, hasNetwork: boolean): TrayIcon {
@@ -85,13 +89,21 @@ function tooltip(icon: TrayIcon, live: readonly TunnelView[], isSignedIn: boolea
   }
 }
 
-function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry[] {
+function entries(
+  tunnels: readonly TunnelView[],
+  paused: ReadonlyMap<string, KeptNameView>,
+  isSignedIn: boolean,
+): TrayEntry[] {
   const shown = tunnels.slice(0, SHOWN_MAX);
-  const list: TrayEntry[] = shown.map((tunnel) => ({
-    kind: 'menu',
-    label: `${tunnel.slug} → ${tunnel.folder ?? tunnel.localPort} (${[statusWord(tunnel), ...lockWords(tunnel)].join(', ')})`,
-    entries: tunnelEntries(tunnel, isSignedIn),
-  }));
+  const list: TrayEntry[] = shown.map((tunnel) => {
+    const kept = paused.get(tunnel.key);
+    const words = [kept === undefined ? statusWord(tunnel) : keptWord(kept), ...lockWords(tunnel)];
+    return {
+      kind: 'menu',
+      label: `${tunnel.slug} → ${tunnel.folder ?? tunnel.localPort} (${words.join(', ')})`,
+      entries: tunnelEntries(tunnel, kept, isSignedIn),
+    };
+  });
   if (tunnels.length > shown.length)
     list.push({ kind: 'text', label: t('tray.more', { count: tunnels.length - shown.length }) });
   return [
@@ -134,8 +146,10 @@ function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   ];
 }
 
+/** @param kept its name, if the account keeps that while it has ended */
 function tunnelEntries(
-  { key, status, localProblem, lock, knocks }: TunnelView,
+  { key, name, status, localProblem, lock, knocks }: TunnelView,
+  kept: KeptNameView | undefined,
   isSignedIn: boolean,
 ): TrayEntry[] {
   if (status.name === 'ended') {
@@ -144,7 +158,14 @@ function tunnelEntries(
     if (!isSignedIn) return [why];
     return [
       why,
-      { kind: 'action', label: t('tray.startAgain'), action: { channel: 'tunnel:start', payload: { key } } },
+      {
+        kind: 'action',
+        label: t(kept === undefined ? 'tray.startAgain' : 'names.resume'),
+        action: { channel: 'tunnel:start', payload: { key } },
+      },
+      ...(kept === undefined
+        ? []
+        : [{ kind: 'action', label: t('tray.message'), action: { do: 'message', key } } as const]),
     ];
   }
   return [
@@ -192,6 +213,16 @@ function tunnelEntries(
       label: t('tray.extend'),
       action: { channel: 'tunnel:extend', payload: { key, ttl: EXTEND_TTL } },
     },
+    // A random name would be another one after the pause.
+    ...(name === ''
+      ? []
+      : [
+          {
+            kind: 'action',
+            label: t('names.pause'),
+            action: { channel: 'tunnel:pause', payload: { key } },
+          } as const,
+        ]),
     { kind: 'action', label: t('tray.stop'), action: { channel: 'tunnel:stop', payload: { key } } },
   ];
 }
@@ -201,6 +232,10 @@ function lockWords({ status, lock, knocks }: TunnelView): string[] {
   if (status.name === 'ended') return [];
   const waiting = knocks.length === 0 ? [] : [t('tray.waiting', { count: knocks.length })];
   return [...(lock.kind === 'anyone' ? [] : [t(`lockSummary.${lock.kind}`)]), ...waiting];
+}
+
+function keptWord({ away }: KeptNameView): string {
+  return t(away === undefined ? 'tray.status.paused' : 'tray.status.away');
 }
 
 function statusWord({ status, localProblem }: TunnelView): string {

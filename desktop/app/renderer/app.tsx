@@ -4,7 +4,7 @@ import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
 import { chooseLocale, DEFAULT_LOCALE, setLocale, t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
-import { copyAddress } from './model/actions.ts';
+import { copyAddress, showMessage } from './model/actions.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
@@ -100,6 +100,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       }),
       // The answer to who knocks.
       bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`)),
+      bridge.on('message:show', ({ key }) => showMessage(shell, key)),
       bridge.on('address:show', ({ key, copies }) => {
         shell.show(`copy-${key}`);
         if (copies) void copyAddress(shell, key, t('address.copied'));

@@ -130,7 +130,10 @@ export class Shell {
   /** Does what the tray, a menu or a notification says. */
   act(action: TrayAction): void {
     const { core, platform } = this.#options;
-    if ('do' in action) return action.do === 'new' ? this.#openForm({}) : this.showWindow();
+    if ('do' in action) {
+      if (action.do === 'message') return this.#showMessage(action.key);
+      return action.do === 'new' ? this.#openForm({}) : this.showWindow();
+    }
     // The window shows what can be done with the folder.
     if (action.channel === 'folder:choose' || action.channel === 'project:choose') this.showWindow();
     runAsked(action, core).catch((error: unknown) => {
@@ -148,6 +151,11 @@ export class Shell {
   #showTunnel(key: string | undefined): void {
     this.showWindow();
     if (key !== undefined) this.#inBackground('showing a tunnel', this.#window.push('tunnel:show', { key }));
+  }
+
+  #showMessage(key: string): void {
+    this.showWindow();
+    this.#inBackground('showing a message', this.#window.push('message:show', { key }));
   }
 
   #openForm(form: Partial<TunnelForm>): void {

@@ -162,8 +162,9 @@ export function projectActions(projects: readonly KnownProject[]): readonly Deta
 
 type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
 
-export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
-  const { key, slug, folder } = tunnel;
+/** @param isPaused whether the account keeps its name while it has ended */
+export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly WindowAction[] {
+  const { key, slug, name, folder } = tunnel;
   const log = logAction(tunnel);
   // Requests to a folder are not written by hand.
   const byHand =
@@ -173,9 +174,16 @@ export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
       log,
       ...byHand,
       {
-        ...of(tunnel, 'start', 'palette.startAgain', ({ call }) => call('tunnel:start', { key })),
+        ...of(
+          tunnel,
+          'start',
+          isPaused ? 'palette.resume' : 'palette.startAgain',
+          ({ call }) => call('tunnel:start', { key }),
+          isPaused ? 'resume' : undefined,
+        ),
         only: 'app',
       },
+      ...(isPaused ? [messageAction(key, slug)] : []),
     ];
   const parts = (['lock', 'extend', 'qr'] as const).map((part) =>
     of(
@@ -196,7 +204,30 @@ export function tunnelActions(tunnel: TunnelView): readonly WindowAction[] {
     ...parts,
     { ...diagnose(`diagnose-${key}`, t('palette.diagnoseOf', { slug }), key), isOneOfMany: true },
     ...liveActions(tunnel),
+    // A random name would be another one after the pause.
+    ...(name === ''
+      ? []
+      : [
+          {
+            ...of(tunnel, 'pause', 'palette.pause', ({ call }) => call('tunnel:pause', { key }), 'pause'),
+            only: 'app' as const,
+          },
+        ]),
   ];
+}
+
+/** What visitors of a kept name read. @param key of its card */
+export function messageAction(key: string, name: string): WindowAction {
+  return {
+    ...of({ key, slug: name }, 'away', 'palette.message', (acts) => showMessage(acts, key), 'message'),
+    only: 'app',
+  };
+}
+
+/** Unfolds the message on the card of a kept name. */
+export function showMessage(acts: Pick<Acts, 'unfold' | 'show'>, key: string): void {
+  acts.unfold(key, 'away');
+  acts.show(`away-${key}`);
 }
 
 /** Actions on a tunnel that this app does not serve. */
@@ -302,7 +333,7 @@ function diagnose(id: string, title: string, key: string | undefined): WindowAct
 }
 
 function of(
-  { key, slug }: Named,
+  { key, slug }: Pick<Named, 'key' | 'slug'>,
   name: string,
   title: Extract<TextKey, `palette.${string}`>,
   run: WindowAction['run'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { exampleSnapshot, tunnelView } from '../../../testing/views.ts';
-import type { Settings } from '../../ipc/snapshot.ts';
+import { pausedTunnels, type Settings } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
-import { backChoices, backTime, keptWord, nameToAskAbout, pausedTunnels } from './kept-names.ts';
+import { backChoices, backTime, keptWord, nameToAskAbout } from './kept-names.ts';
 
 const NOON = new Date(2026, 6, 10, 12).getTime();
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 /** Names that the account keeps, in words, and the messages that visitors of them read. */
-import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
+import type { Snapshot } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 import { isLive } from './tunnel-state.ts';
@@ -28,21 +28,6 @@ export function keptWord({ away, until }: KeptNameView, canResume: boolean, now 
   return until === undefined || until <= now
     ? t('names.away')
     : t('names.awayUntil', { time: timeWords(until, now) });
-}
-
-/** The kept name of each tunnel that can be resumed, by the key of the tunnel: the newest one that has the name. */
-export function pausedTunnels(
-  tunnels: readonly Pick<TunnelView, 'key' | 'name' | 'status'>[],
-  names: readonly KeptNameView[],
-): ReadonlyMap<string, KeptNameView> {
-  return new Map(
-    names.flatMap((kept) => {
-      const tunnel = kept.isLive
-        ? undefined
-        : tunnels.find(({ name, status }) => name === kept.key && status.name === 'ended');
-      return tunnel === undefined ? [] : [[tunnel.key, kept] as const];
-    }),
-  );
 }
 
 /** The name about which the window asks whether its visitors may read that this computer sleeps. */

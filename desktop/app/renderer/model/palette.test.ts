@@ -4,6 +4,8 @@ import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { type Acts, canDo } from './actions.ts';
 import { foundEntries, paletteEntries } from './palette.ts';
 
+const NOTHING = { tunnels: [], others: [], names: [], ports: [], projects: [] };
+
 describe('the command palette', () => {
   const shop = exampleTunnel({
     key: 's',
@@ -27,7 +29,7 @@ describe('the command palette', () => {
     { port: 8000, process: 'python', framework: undefined },
   ];
   const projects = [{ name: 'web shop', folder: '/home/ann/web shop' }];
-  const entries = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
+  const entries = paletteEntries({ ...NOTHING, tunnels: [shop, hooks], ports, projects }, 0);
   const labels = (typed: string): readonly string[] =>
     foundEntries(entries, [shop, hooks], typed).map(({ title }) => title);
 
@@ -117,7 +119,7 @@ describe('the command palette', () => {
 
   it('shows the best match first, whatever its group', () => {
     const stop = exampleTunnel({ key: 'x', slug: 'x', recent: [exampleRequest({ target: '/stop' })] });
-    const all = paletteEntries({ tunnels: [stop], others: [], ports: [], projects: [] }, 0);
+    const all = paletteEntries({ ...NOTHING, tunnels: [stop] }, 0);
     assert.equal(foundEntries(all, [stop], 'stop')[0]?.title, 'Stop x');
   });
 
@@ -129,7 +131,7 @@ describe('the command palette', () => {
       log: { epoch: 0, revision: 0 },
     });
     const gone = exampleOther({ key: 'g', slug: 'grey-otter', isStopping: true });
-    const all = paletteEntries({ tunnels: [shop], others: [otter, gone], ports: [], projects: [] }, 0);
+    const all = paletteEntries({ ...NOTHING, tunnels: [shop], others: [otter, gone] }, 0);
     const found = (typed: string) => foundEntries(all, [], typed);
     assert.deepEqual(
       found('otter').map(({ title }) => title),
@@ -153,6 +155,29 @@ describe('the command palette', () => {
     assert.deepEqual(shown, ['copy-o']);
   });
 
+  it('pauses a tunnel with a name, resumes it, and leaves messages at kept names', () => {
+    const [live, ended] = [
+      { ...shop, name: 'shop' },
+      { ...hooks, name: 'hooks' },
+    ];
+    const kept = { key: 'hooks', isLive: false, away: undefined, until: undefined };
+    const all = paletteEntries(
+      { ...NOTHING, tunnels: [live, ended], names: [kept, { ...kept, key: 'docs' }] },
+      0,
+    );
+    const first = (typed: string) => foundEntries(all, [], typed)[0];
+    assert.equal(first('pause shop')?.title, 'Pause shop');
+    assert.equal(first('resume')?.title, 'Resume hooks');
+    const did: string[] = [];
+    const acts = {
+      unfold: (key: string, part) => did.push(`unfold ${part} ${key}`),
+      show: (focus: string) => did.push(`show ${focus}`),
+    } as Partial<Acts> as Acts;
+    for (const typed of ['message hooks', 'message docs']) void first(typed)?.run(acts);
+    assert.deepEqual(did, ['unfold away h', 'show away-h', 'unfold away name-docs', 'show away-name-docs']);
+    assert.ok(!all.some(({ title }) => title === 'Message of shop'));
+  });
+
   it('offers previous projects once the user types', () => {
     assert.equal(labels('').includes('Open project web shop'), false);
     assert.deepEqual(labels('ann shop'), [
@@ -166,19 +191,15 @@ describe('the command palette', () => {
     assert.deepEqual(shortcuts('localhost:5173'), ['Mod+1']);
     assert.deepEqual(shortcuts('settings'), ['Mod+,']);
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const numbered = paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0).filter(
-      ({ keys }) => /\d/.test(keys ?? ''),
+    const numbered = paletteEntries({ ...NOTHING, tunnels: many }, 0).filter(({ keys }) =>
+      /\d/.test(keys ?? ''),
     );
     assert.equal(numbered.length, 9);
   });
 
   it('shows six entries per group', () => {
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
-    const found = foundEntries(
-      paletteEntries({ tunnels: many, ports: [], projects: [], others: [] }, 0),
-      many,
-      '',
-    );
+    const found = foundEntries(paletteEntries({ ...NOTHING, tunnels: many }, 0), many, '');
     assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
   });
 
@@ -194,7 +215,7 @@ describe('the command palette', () => {
   it('is translated to German, including the search', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     try {
-      const german = paletteEntries({ tunnels: [shop, hooks], ports, projects, others: [] }, 0);
+      const german = paletteEntries({ ...NOTHING, tunnels: [shop, hooks], ports, projects }, 0);
       const found = (typed: string) => foundEntries(german, [], typed).map(({ title }) => title);
       assert.deepEqual(found('stoppen'), ['shop stoppen']);
       assert.deepEqual(found('befehle einst'), ['Einstellungen']);

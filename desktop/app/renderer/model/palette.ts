@@ -1,8 +1,15 @@
 /** The entries of the command palette, and the search in them. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import { leadsTo, type OtherTunnelView, type Snapshot, type TunnelView } from '../../ipc/snapshot.ts';
+import {
+  leadsTo,
+  type OtherTunnelView,
+  pausedTunnels,
+  type Snapshot,
+  type TunnelView,
+} from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import {
+  messageAction,
   otherActions,
   projectActions,
   requestActions,
@@ -23,9 +30,17 @@ const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'comman
 
 /** All entries, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
-  { tunnels, others, ports, projects }: Pick<Snapshot, 'tunnels' | 'others' | 'ports' | 'projects'>,
+  {
+    tunnels,
+    others,
+    names,
+    ports,
+    projects,
+  }: Pick<Snapshot, 'tunnels' | 'others' | 'names' | 'ports' | 'projects'>,
   now: number,
 ): readonly PaletteEntry[] {
+  const paused = pausedTunnels(tunnels, names);
+  const unused = names.filter((kept) => !kept.isLive && ![...paused.values()].includes(kept));
   return [
     ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
     ...others.map(otherEntry),
@@ -41,9 +56,10 @@ export function paletteEntries(
     ...[
       ...windowActions(),
       ...projectActions(projects),
-      ...tunnels.flatMap(tunnelActions),
+      ...tunnels.flatMap((tunnel) => tunnelActions(tunnel, paused.has(tunnel.key))),
       ...tunnels.flatMap(requestActions),
       ...others.flatMap(otherActions),
+      ...unused.map(({ key }) => messageAction(`name-${key}`, key)),
     ].map((action): PaletteEntry => ({ detail: '', ...action, group: 'commands' })),
   ];
 }

@@ -1,12 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
-import type { PortView, UpdateView } from '../../../ipc/snapshot.ts';
+import { pausedTunnels, type PortView, type UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterNames, filterOthers, filterTunnels } from '../../model/filter.ts';
-import { nameToAskAbout, pausedTunnels } from '../../model/kept-names.ts';
+import { nameToAskAbout } from '../../model/kept-names.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
