@@ -262,6 +262,7 @@ const NETWORK_MESSAGES = {
   'replay.notComeYet': 'Request {id} has not arrived yet, so it cannot be edited.',
   'replay.gone': 'There is no request {id}, or it is no longer available.',
   'replay.unknown': 'There is no request {id}, or its messages are no longer available.',
+  'replay.raw': 'Connection {id} cannot be sent again: it carries bytes instead of a request.',
   'replay.webSocket': 'Request {id} opened a WebSocket, so it cannot be replayed.',
   'replay.truncated': 'Request {id} cannot be replayed, because only {kept} KiB of its body was recorded.',
   'replay.redacted':

@@ -64,7 +64,8 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       data: retried,
       local: new LocalDialer(local, deadlines),
       deadlines,
-      filters: filtersOf({ ...options, local }, compression),
+      filters: local.raw === undefined ? filtersOf({ ...options, local }, compression) : [],
+      recorder: options.recorder,
       onProblem,
     });
   const connections = serveHosts(options, retried, connectionsTo);
@@ -108,8 +109,8 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
           },
         },
       ),
-    serve(id) {
-      connections.accept(id);
+    serve(id, peers) {
+      connections.accept(id, peers);
       trunks.visited();
     },
     onKnock: (knock) => options.onKnock?.(knock),

@@ -39,6 +39,8 @@ export class FakeStream extends Watched implements DataSocket {
   looks = 0;
   /** what `write` returns */
   room = true;
+  carriesEnd = true;
+  peers = '';
   #handler: ByteStreamHandler | undefined;
 
   attach(handler: ByteStreamHandler): void {
@@ -60,6 +62,13 @@ export class FakeStream extends Watched implements DataSocket {
   resume(): void {
     this.paused = false;
     this.changed();
+  }
+
+  /** As on a trunk, or, if {@link carriesEnd} is `false`, on an announced data socket. */
+  end(): boolean {
+    if (this.carriesEnd) this.sent += '<eof>';
+    this.changed();
+    return this.carriesEnd;
   }
 
   close(code: number): void {
@@ -85,6 +94,11 @@ export class FakeStream extends Watched implements DataSocket {
   drain(): void {
     this.room = true;
     this.#handler?.onStreamDrain();
+  }
+
+  /** The visitor has sent everything. */
+  endByRelay(): void {
+    this.#handler?.onStreamEnd?.();
   }
 
   /** The relay closes. */

@@ -70,7 +70,7 @@ export interface ControlHandler {
   /** @param remoteAddress the IP address at which the relay was reached */
   onOpen(remoteAddress: string | undefined): void;
   /** A visitor waits; `id` opens the data socket. */
-  onConnection(id: string): void;
+  onConnection(id: string, peers?: string): void;
   /** The relay is shutting down, and asks the client to open another connection while this one lasts. */
   onDrain(): void;
   /** A visitor asks the owner for approval. */
@@ -250,7 +250,7 @@ export class ControlConnection {
       case undefined:
         return;
       case 'connection':
-        return this.#handler?.onConnection(message.id);
+        return this.#handler?.onConnection(message.id, message.peers);
       case 'drain':
         return this.#handler?.onDrain();
       case 'knock':

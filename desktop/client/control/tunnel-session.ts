@@ -54,7 +54,7 @@ interface TunnelSessionOptions {
    */
   readonly openControl: (handler: ControlHandler, isCut: boolean) => Control;
   /** Serves a visitor's pending connection. */
-  readonly serve: (connectionId: string) => void;
+  readonly serve: (connectionId: string, peers?: string) => void;
   /** A visitor asks the owner for approval. */
   readonly onKnock: (knock: KnockMessage) => void;
   /** The relay has found a problem with the local service. */
@@ -171,7 +171,7 @@ export class TunnelSession {
     this.#next = link;
     const handler: ControlHandler = {
       onOpen: () => this.#onOpen(link),
-      onConnection: (id) => this.#options.serve(id),
+      onConnection: (id, peers) => this.#options.serve(id, peers),
       onDrain: () => this.#onDrain(link),
       onKnock: (knock) => this.#options.onKnock(knock),
       onProblem: (problem) => this.#options.onProblem(problem),

@@ -269,8 +269,11 @@ function nextNonce(): string {
 /** An open data socket. */
 export type DataSocket = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy' | 'lookForEnd'
->;
+  'attach' | 'write' | 'pause' | 'resume' | 'end' | 'close' | 'destroy' | 'lookForEnd'
+> & {
+  /** as in a `connection` message, of a raw connection on a trunk */
+  readonly peers?: string;
+};
 
 /** Called once with the outcome of a data socket, never before the request for it has returned. */
 export interface DataHandler {

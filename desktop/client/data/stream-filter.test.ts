@@ -4,7 +4,7 @@ import { RecordedStream, type Recorder } from './stream-filter.ts';
 
 function setUp(waited = 0) {
   const told: string[] = [];
-  const recorder: Recorder = {
+  const recorder: Pick<Recorder, 'open'> = {
     open(waitedMs) {
       told.push(waitedMs === 0 ? 'open' : `open after ${waitedMs} ms`);
       return {

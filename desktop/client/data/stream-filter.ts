@@ -1,4 +1,5 @@
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
+import type { RawMode } from '../local/local-service.ts';
 import type { DataSocket } from './data-dialer.ts';
 
 /** Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
@@ -41,6 +42,10 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
 
   resume(): void {
     this.#inner.resume();
+  }
+
+  end(): boolean {
+    return this.#inner.end();
   }
 
   close(code: number): void {
@@ -87,6 +92,21 @@ export interface Recorder {
    *   open trunk
    */
   open(waitedMs: number): Recording;
+  /** Called once for each raw connection, with the visitor's address if the relay has told it. */
+  openRaw(protocol: RawMode['protocol'], visitor: string | undefined): RawRecording;
+}
+
+/** How a raw connection has ended. `done`: both sides have ended it. `cut`: the client or the relay. */
+export type RawEnd = 'done' | 'visitor-reset' | 'service-reset' | 'refused' | 'cut';
+
+/** Counts the bytes of a raw connection. */
+export interface RawRecording {
+  /** It has reached the local service. */
+  connected(): void;
+  toLocal(bytes: number): void;
+  toVisitor(bytes: number): void;
+  /** Called once. */
+  ended(how: RawEnd): void;
 }
 
 /**
@@ -109,14 +129,14 @@ export interface Recording {
 
 /** Passes the data of one data socket to a recorder. */
 export class RecordedStream extends StreamFilter {
-  readonly #recorder: Recorder;
+  readonly #recorder: Pick<Recorder, 'open'>;
   readonly #waitedMs: number;
   #recording: Recording | undefined;
   #isConnected = false;
   #hasEnded = false;
 
   /** @param waitedMs as in {@link Recorder.open} */
-  constructor(inner: DataSocket, recorder: Recorder, waitedMs = 0) {
+  constructor(inner: DataSocket, recorder: Pick<Recorder, 'open'>, waitedMs = 0) {
     super(inner);
     this.#recorder = recorder;
     this.#waitedMs = waitedMs;

@@ -149,9 +149,10 @@ export class ServedTunnel {
     this.#counted = { requests: tunnel.requests, visits: 0 };
     const { target } = settings;
     if (!('folder' in target)) this.#use(target);
-    this.log.watch(({ status, isImported }) => {
+    this.log.watch(({ status, isImported, connection, connectedMs }) => {
       // The status of an imported request is another server's.
-      if (!isImported && status !== undefined && status !== 502) this.#localProblem = undefined;
+      const isServed = !isImported && status !== undefined && status !== 502;
+      if (isServed || (connection === 'open' && connectedMs !== undefined)) this.#localProblem = undefined;
       this.#changed();
     });
   }

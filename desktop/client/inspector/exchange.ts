@@ -1,6 +1,12 @@
 import { VISITOR_FIELD } from '../../../shared/http1/hop-by-hop.ts';
 import type { Capture } from './capture.ts';
-import { recogniseWebhook, type RequestSummary, type Timing, type WebhookProvider } from './records.ts';
+import {
+  type RawState,
+  recogniseWebhook,
+  type RequestSummary,
+  type Timing,
+  type WebhookProvider,
+} from './records.ts';
 import { redactTarget } from './redaction.ts';
 import type { MessageLog } from './websocket/message-log.ts';
 
@@ -23,7 +29,7 @@ export interface Visibility {
   readonly reveal: boolean;
 }
 
-/** One recorded request and its response, as far as they have arrived. */
+/** One recorded request and its response, as far as they have arrived, or a raw connection. */
 export class Exchange {
   readonly id: number;
   readonly replayOf: number | undefined;
@@ -41,6 +47,8 @@ export class Exchange {
   bytesIn = 0;
   bytesOut = 0;
   isBroken = false;
+  /** of a raw connection */
+  connection: RawState | undefined;
   /** the recorded request, up to the limit, is one complete message */
   isRequestComplete = false;
   /** revision of its log at the last change of this exchange; 0 until its head has arrived */
@@ -87,6 +95,12 @@ export class Exchange {
     if (this.#captures !== undefined) this.#socket = socket;
   }
 
+  /** It carries bytes instead of messages. @param visitor the visitor's address, if it is known */
+  becomeRaw(protocol: string, visitor = ''): void {
+    this.connection = 'open';
+    this.#line = { method: protocol, target: visitor, visitor: undefined, webhook: undefined };
+  }
+
   /** Hands over the captures, if any are left, to another exchange. */
   release(): Captures | undefined {
     const captures = this.#captures;
@@ -128,6 +142,7 @@ export class Exchange {
       replayOf: this.replayOf,
       isImported: this.isImported,
       webhook,
+      ...(this.connection === undefined ? {} : { connection: this.connection }),
     };
   }
 

@@ -40,7 +40,8 @@ export async function exportHar(
   let hasRedacted = false;
   for (const id of ids) {
     const detail = await detailOf(id);
-    if (detail === undefined) continue;
+    // An archive has no entry for a raw connection.
+    if (detail === undefined || detail.connection !== undefined) continue;
     const entry = harEntry(detail, origin);
     const text = JSON.stringify(entry);
     size += Buffer.byteLength(text);

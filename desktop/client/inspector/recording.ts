@@ -24,7 +24,8 @@ export interface Origin {
   readonly isImported?: boolean;
 }
 
-const VISITOR: Origin = {};
+/** A visitor. */
+export const VISITOR: Origin = {};
 
 /** Stores exchanges. */
 export interface ExchangeStore {

@@ -1,4 +1,5 @@
 /** Recorded requests as the command and the window show them. */
+import type { RawEnd } from '../data/stream-filter.ts';
 
 /**
  * Number of bytes recorded for each body by default, as sent, including chunked coding.
@@ -37,7 +38,15 @@ export interface RequestSummary {
   readonly webhook: WebhookProvider | undefined;
   /** of a webhook whose signature is checked */
   readonly signature?: SignatureView;
+  /**
+   * of a connection that carries bytes instead of a request: `method` is then its protocol, and `target` the visitor's
+   * address, if that is known
+   */
+  readonly connection?: RawState | undefined;
 }
+
+/** Whether a raw connection is open, or how it has ended. */
+export type RawState = 'open' | RawEnd;
 
 /** The traffic of a tunnel in one second. */
 export interface TrafficSecond {
@@ -192,7 +201,12 @@ function isBlank(character: string): boolean {
   return character === ' ' || character === '\t';
 }
 
-/** Whether it has its response: a WebSocket is open for long after that. */
+/** Whether a raw connection has ended in another way than both sides wanted. */
+export function isBrokenEnd(connection: RawState): boolean {
+  return connection !== 'open' && connection !== 'done';
+}
+
+/** Whether it has its response: a WebSocket is open for long after that. A raw connection has none, but an end. */
 export function isAnswered({ durationMs, status }: Pick<RequestSummary, 'durationMs' | 'status'>): boolean {
   return durationMs !== undefined || status === SWITCHING_PROTOCOLS;
 }
@@ -202,7 +216,10 @@ const SWITCHING_PROTOCOLS = 101;
 /* Searches recorded requests. */
 
 /** The searched fields. */
-type Matched = Pick<RequestSummary, 'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook'>;
+type Matched = Pick<
+  RequestSummary,
+  'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook' | 'connection'
+>;
 
 /**
  * Whether the request's method, address, status, visitor or sender contain every word, in any case. Without words,
@@ -211,12 +228,12 @@ type Matched = Pick<RequestSummary, 'method' | 'target' | 'status' | 'isBroken' 
  * @param typed words separated by spaces
  */
 export function matches(
-  { method, target, status, isBroken, visitor, webhook }: Matched,
+  { method, target, status, isBroken, visitor, webhook, connection }: Matched,
   typed: string,
 ): boolean {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const parts = [method, target, status, isBroken ? 'broken' : '', visitor, webhook];
+  const parts = [method, target, status, isBroken ? 'broken' : '', visitor, webhook, connection];
   const text = parts.join(' ').toLowerCase();
   return words.every((word) => text.includes(word));
 }

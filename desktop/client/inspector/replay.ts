@@ -135,6 +135,8 @@ function http(exchange: Exchange | undefined, id: number): Exchange {
   }
   if (exchange.status === SWITCHING_PROTOCOLS)
     throw new ReplayRefused('not-repeatable', toMessage('replay.webSocket', { id }));
+  if (exchange.connection !== undefined)
+    throw new ReplayRefused('not-repeatable', toMessage('replay.raw', { id }));
   return exchange;
 }
 

@@ -1,10 +1,11 @@
 import { BodyError, trackServiceBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { Recorder, Recording } from '../data/stream-filter.ts';
+import type { RawEnd, RawRecording, Recorder, Recording } from '../data/stream-filter.ts';
 import { Capture } from './capture.ts';
 import { Exchange, type Visibility } from './exchange.ts';
-import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin } from './recording.ts';
+import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin, VISITOR } from './recording.ts';
 import {
+  isBrokenEnd,
   type LogPoint,
   type LogUpdate,
   type TrafficSecond,
@@ -40,6 +41,9 @@ const REDACTED: Visibility = { reveal: false };
 const FIRST_REFUSED_STATUS = 400;
 const FIRST_FAILED_STATUS = 500;
 
+/** What a change of a request may mean for its tunnel. */
+type Watched = Pick<Exchange, 'status' | 'isImported' | 'connection' | 'connectedMs'>;
+
 /** Called when a request's head has arrived, when its response begins and when it ends. */
 type LogListener = (summary: RequestSummary) => void;
 
@@ -55,7 +59,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   /** by number modulo the size of the ring */
   readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
-  readonly #watchers: ((exchange: Pick<Exchange, 'status' | 'isImported'>) => void)[] = [];
+  readonly #watchers: ((exchange: Watched) => void)[] = [];
   readonly #pulse = new Pulse();
   readonly #budget: InflateBudget;
   #visits = 0;
@@ -114,6 +118,13 @@ export class RequestLog implements Recorder, ExchangeStore {
   /** Records one connection. */
   open(waitedMs = 0): Recording {
     return new ConnectionRecording(this, undefined, waitedMs);
+  }
+
+  /** Records a raw connection, without its bytes. */
+  openRaw(protocol: 'tls' | 'tcp', visitor: string | undefined): RawRecording {
+    const exchange = this.begin(VISITOR);
+    exchange.becomeRaw(protocol.toUpperCase(), visitor);
+    return new RawCounter(this, exchange);
   }
 
   /** Records the connection of a repeated request. */
@@ -224,7 +235,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /** Calls back at each change of a request, without the cost of a summary. */
-  watch(watcher: (exchange: Pick<Exchange, 'status' | 'isImported'>) => void): void {
+  watch(watcher: (exchange: Watched) => void): void {
     this.#watchers.push(watcher);
   }
 
@@ -311,6 +322,49 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 }
 
+/** How often the counts of an open raw connection are shown anew. */
+const RAW_NEWS_MS = 1000;
+
+/** Counts the bytes of a raw connection. */
+class RawCounter implements RawRecording {
+  readonly #log: RequestLog;
+  readonly #exchange: Exchange;
+  /** ms since its start */
+  #shownMs = 0;
+
+  constructor(log: RequestLog, exchange: Exchange) {
+    this.#log = log;
+    this.#exchange = exchange;
+  }
+
+  connected(): void {
+    this.#exchange.connectedMs = this.#log.elapsed(this.#exchange);
+    this.#log.changed(this.#exchange);
+  }
+
+  toLocal(bytes: number): void {
+    this.#exchange.bytesIn += bytes;
+    this.#show();
+  }
+
+  toVisitor(bytes: number): void {
+    this.#exchange.bytesOut += bytes;
+    this.#show();
+  }
+
+  ended(how: RawEnd): void {
+    this.#exchange.connection = how;
+    this.#log.finish(this.#exchange, isBrokenEnd(how));
+  }
+
+  #show(): void {
+    const now = this.#log.elapsed(this.#exchange);
+    if (now - this.#shownMs < RAW_NEWS_MS) return;
+    this.#shownMs = now;
+    this.#log.changed(this.#exchange);
+  }
+}
+
 function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
   return replayOf === undefined && !isImported;
 }
@@ -318,6 +372,7 @@ function isOfVisitor({ replayOf, isImported }: Exchange): boolean {
 /* Recorded bytes as messages, parsed when they are shown. */
 
 function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
+  if (exchange.connection !== undefined) return rawDetail(exchange, visibility);
   const { captures } = exchange;
   if (captures === undefined) return undefined;
   const isWebSocket = exchange.socket !== undefined;
@@ -334,6 +389,14 @@ function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetai
     response: status === undefined ? undefined : response,
     isWebSocket,
   };
+}
+
+/** A raw connection has no messages. */
+function rawDetail(exchange: Exchange, visibility: Visibility): RequestDetail {
+  const summary = exchange.summary(visibility);
+  const startLine = `${summary.method} ${summary.target}`.trim();
+  const request = { startLine, fields: [], body: new Uint8Array(), isTruncated: false };
+  return { ...summary, timing: exchange.timing, request, response: undefined, isWebSocket: false };
 }
 
 /**

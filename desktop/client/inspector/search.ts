@@ -126,13 +126,16 @@ class SearchRun {
     yield;
     const detail = this.#log.detail(id);
     if (detail === undefined) return false;
-    const { method, target, status, visitor, webhook, request, response } = detail;
+    const { method, target, status, visitor, webhook, connection, request, response } = detail;
     const messages = response === undefined ? [request] : [request, response];
     const heads = messages.flatMap(({ startLine, fields }) => [
       startLine,
       ...fields.map(([name, value]) => `${name}: ${utf8Text(value)}`),
     ]);
-    let left = without(this.#words, [method, target, status, visitor, webhook, ...heads].join('\n'));
+    let left = without(
+      this.#words,
+      [method, target, status, visitor, webhook, connection, ...heads].join('\n'),
+    );
     for (const message of messages) {
       const bytes = left.length === 0 ? NOTHING : this.#textOf(message, budget);
       for (let at = 0; at < bytes.length && left.length > 0; at += PIECE_BYTES) {

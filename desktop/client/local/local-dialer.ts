@@ -165,8 +165,9 @@ class LocalDial implements Attempt, DialHandler, Expiring {
     const tls = usesTls(target)
       ? { tls: { serverName: tlsName(target), trustsLoopback: true, ...protocol } }
       : {};
-    // HTTP/2 connections are kept for long, so a machine that is gone has to be noticed.
-    const probes = upstream === 'http1' ? {} : { keepAliveMs: DATA_KEEP_ALIVE_MS };
+    // Such connections are kept for long, so a machine that is gone has to be noticed.
+    const isLong = upstream !== 'http1' || target.raw !== undefined;
+    const probes = isLong ? { keepAliveMs: DATA_KEEP_ALIVE_MS } : {};
     this.#dial = dial({ host: this.#host, port, ...tls, ...probes }, this);
   }
 
@@ -266,8 +267,9 @@ class LocalSocket implements LocalConnection {
     this.#socket.end();
   }
 
-  destroy(): void {
-    this.#socket.destroy();
+  destroy(resets = false): void {
+    if (resets) this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
   }
 }
 

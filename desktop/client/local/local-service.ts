@@ -8,6 +8,13 @@ import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
  */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 
+/** How the connections of a TLS or TCP tunnel are passed on. */
+export interface RawMode {
+  readonly protocol: 'tls' | 'tcp';
+  /** whether each begins with a header of the PROXY protocol, version 2, that names the visitor's address */
+  readonly proxyProtocol: boolean;
+}
+
 /** The only local service that a tunnel forwards to. */
 export interface LocalTarget {
   /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever accepts connections */
@@ -24,6 +31,8 @@ export interface LocalTarget {
   readonly upstream?: Upstream;
   /** the Host that it receives, `keep` by default; over TLS also the name that it is asked for, if that is a name */
   readonly hostHeader?: HostHeader;
+  /** for a tunnel that carries bytes instead of HTTP */
+  readonly raw?: RawMode | undefined;
 }
 
 /** Whether the service speaks TLS. */
@@ -32,7 +41,7 @@ export function usesTls({ https, upstream }: LocalTarget): boolean {
 }
 
 /** The target of `culvert http PORT` without options. */
-export function localPort(port: number): Required<LocalTarget> {
+export function localPort(port: number): Required<Omit<LocalTarget, 'raw'>> {
   return { host: 'localhost', port, https: false, waitMs: 0, upstream: 'http1', hostHeader: 'keep' };
 }
 
@@ -57,7 +66,7 @@ export interface LocalHandler {
   onLocalClose(failure?: Error): void;
 }
 
-/** A connection to the local service that carries HTTP/1.1, passed from one holder to the next. */
+/** A connection to the local service that carries HTTP/1.1 or raw bytes, passed from one holder to the next. */
 export interface LocalConnection {
   /** Whether it can carry bytes both ways. */
   readonly isOpen: boolean;
@@ -71,5 +80,6 @@ export interface LocalConnection {
   resume(): void;
   /** Half-closes the connection after the data written so far. */
   end(): void;
-  destroy(): void;
+  /** @param resets whether the service learns that the connection was broken off, if it carries raw bytes */
+  destroy(resets?: boolean): void;
 }

@@ -8,7 +8,7 @@ import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts
 import type { Deadlines, Expiring } from '../clock.ts';
 import { ANY_HOST, type HostPorts } from '../config/tunnel-spec.ts';
 import type { DataHandler, DataSocket, DataSource } from '../data/data-dialer.ts';
-import { type FilterMaker, NO_LIMITS, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
+import { type FilterMaker, NO_LIMITS, type Recorder, REQUEST_HEAD_MAX_BYTES } from '../data/stream-filter.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { describeLocalError, findHostRefusal, LocalFailure } from '../local/local-error.ts';
 import { LocalPool } from '../local/local-reuse.ts';
@@ -16,7 +16,8 @@ import { describeTarget, type LocalTarget } from '../local/local-service.ts';
 import { type MessageValue, toMessage } from '../messages.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
-import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
+import { RawConnection } from './raw-connection.ts';
+import { type Visitor, VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
 /** How long a tunnel counts as visited after its last visitor: the same person is likely to return. */
 export const CONTROL_BUSY_FOR_MS = 60_000;
@@ -73,6 +74,8 @@ interface ConnectionsOptions {
   readonly deadlines: Deadlines;
   /** filters around the data sockets, starting at the socket; none by default */
   readonly filters?: readonly FilterMaker[];
+  /** of raw connections, which have no filters; by default none */
+  readonly recorder?: Pick<Recorder, 'openRaw'> | undefined;
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
 
@@ -82,20 +85,21 @@ export class Connections implements Expiring {
   readonly #onProblem: (problem: ConnectionProblem) => void;
   readonly #pool: LocalPool;
   readonly #context: VisitorContext;
-  readonly #visitors = new Set<VisitorConnection>();
+  readonly #begin: () => Visitor;
+  readonly #visitors = new Set<Visitor>();
   readonly #deadlines: Deadlines;
   readonly #target: LocalTarget;
   #isLooking = false;
   /** when the last connection has ended, monotonic ms */
   #leftAt = -Infinity;
 
-  constructor({ data, local, deadlines, filters = [], onProblem }: ConnectionsOptions) {
+  constructor({ data, local, deadlines, filters = [], recorder, onProblem }: ConnectionsOptions) {
     this.#data = data;
     this.#onProblem = onProblem;
     this.#deadlines = deadlines;
     this.#target = local.target;
     this.#pool = new LocalPool(deadlines);
-    const { hostHeader = 'keep' } = local.target;
+    const { hostHeader = 'keep', raw } = local.target;
     this.#context = {
       local,
       deadlines,
@@ -118,6 +122,11 @@ export class Connections implements Expiring {
         this.#leftAt = deadlines.now();
       },
     };
+    const context = this.#context;
+    this.#begin = () =>
+      raw === undefined
+        ? new VisitorConnection(context)
+        : new RawConnection({ ...context, mode: raw, recorder });
   }
 
   /** The number of connections open or being opened. */
@@ -135,9 +144,9 @@ export class Connections implements Expiring {
     return this.#pool.size;
   }
 
-  /** Serves the pending connection with that id. */
-  accept(id: string): void {
-    this.#admit()?.announced((handler) => this.#data.open(id, handler));
+  /** Serves the pending connection with that id. @param peers as in a `connection` message */
+  accept(id: string, peers?: string): void {
+    this.#admit()?.announced((handler) => this.#data.open(id, handler), peers);
   }
 
   /** Serves a visitor whose data socket is already open, starting with its first bytes. */
@@ -208,9 +217,9 @@ export class Connections implements Expiring {
     return refusal.kind === 'perhaps';
   }
 
-  #admit(): VisitorConnection | undefined {
+  #admit(): Visitor | undefined {
     if (this.#visitors.size < CONNECTIONS_MAX) {
-      const visitor = new VisitorConnection(this.#context);
+      const visitor = this.#begin();
       this.#visitors.add(visitor);
       if (!this.#isLooking) this.#look();
       return visitor;

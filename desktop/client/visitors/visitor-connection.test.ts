@@ -275,6 +275,7 @@ class PlayedBridge {
     write: (chunk) => this.#take('relay', chunk),
     pause: () => this.#do('pause relay'),
     resume: () => this.#do('resume relay'),
+    end: () => true,
     close: (code) => this.#do(`close relay ${code}`),
     destroy: () => this.#do('cut relay'),
     lookForEnd: () => this.#do('look'),

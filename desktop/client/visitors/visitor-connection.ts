@@ -20,12 +20,30 @@ const LOCAL_LINGER_MS = 750;
  * connected: it reads nothing until then, so it does not see the end of the stream. As long as the relay waits for a
  * visitor who may have left.
  */
-const LOCAL_BLOCKED_MS = 10_000;
+export const LOCAL_BLOCKED_MS = 10_000;
 /**
  * Milliseconds between two such checks. The second one detects a visitor who has left, within 1 s (protocol.md section
  * 4.3).
  */
-const LOCAL_BLOCKED_LOOK_MS = 500;
+export const LOCAL_BLOCKED_LOOK_MS = 500;
+
+/** One visitor's connection, from its announcement to its end. */
+export interface Visitor extends Attempt {
+  /**
+   * Serves an announced visitor.
+   *
+   * @param open opens its data socket
+   * @param peers as in a `connection` message
+   */
+  announced(open: (handler: DataHandler) => Attempt, peers?: string): void;
+  /** Serves a visitor whose data socket is already open, starting with its first bytes. */
+  arrived(stream: DataSocket, first: Buffer): void;
+  /**
+   * Called at regular intervals. Returns `true` once, when the first request has waited that many of them for a
+   * response.
+   */
+  looksSlow(times: number): boolean;
+}
 
 /** Shared by the visitors of a tunnel. */
 export interface VisitorContext {
@@ -41,15 +59,12 @@ export interface VisitorContext {
   readonly inspect: (piece: Buffer, isNext: boolean, request: Buffer | undefined) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be called more than once. */
-  readonly onEnd: (visitor: VisitorConnection) => void;
+  readonly onEnd: (visitor: Visitor) => void;
 }
 
-/**
- * One visitor's connection, from its announcement to its end: connects a data socket with a local connection. The first
- * bytes decide whether a used local connection is suitable.
- */
+/** Connects a data socket with a local connection. The first bytes decide whether a used local connection is suitable. */
 export class VisitorConnection
-  implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, Attempt
+  implements Visitor, DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler
 {
   readonly #context: VisitorContext;
   #data: Attempt | undefined;
@@ -75,11 +90,6 @@ export class VisitorConnection
     this.#context = context;
   }
 
-  /**
-   * Serves an announced visitor.
-   *
-   * @param open opens its data socket
-   */
   announced(open: (handler: DataHandler) => Attempt): void {
     if (this.#context.filters.length > 0) this.#announcedAt = this.#context.deadlines.now();
     // Dials both together: over a network the data socket needs three round trips, which hide the local connection.
@@ -87,7 +97,6 @@ export class VisitorConnection
     this.#data = open(this);
   }
 
-  /** Serves a visitor whose data socket is already open, starting with its first bytes. */
   arrived(stream: DataSocket, first: Buffer): void {
     this.#open(stream).onStreamData(first);
   }
@@ -211,10 +220,6 @@ export class VisitorConnection
     return entry ?? this;
   }
 
-  /**
-   * Called at regular intervals. Returns `true` once, when the first request has waited that many of them for a
-   * response.
-   */
   looksSlow(times: number): boolean {
     if (!this.#isWaiting) return false;
     this.#looks += 1;
