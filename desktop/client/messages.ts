@@ -247,6 +247,8 @@ const NETWORK_MESSAGES = {
   'relay.moreThanAddress':
     '"{text}" contains more than the address of a relay. An address consists of http:// or https://, a host and, if needed, a port, as in https://relay.example.com',
   'relay.noAccess': 'This relay cannot restrict access to a tunnel. {outcome}',
+  'relay.noOnce':
+    'This relay cannot create links for one browser. The link that it created instead was revoked',
   'relay.noNames': 'This relay cannot keep names. Remove keep and away from culvert.yml to open the tunnel',
   'relay.noDomains': 'This relay does not support custom domains. Nothing has changed',
   'relay.closedAtOnce': 'The tunnel was closed immediately',

@@ -215,11 +215,12 @@ export class FakeApi implements RelayApi {
       : { ...tunnel, access: { ...tunnel.access, tokens } };
   }
 
-  createLink(id: string, { note = '', ttl = '' }: LinkRequest): Promise<NewLink> {
+  createLink(id: string, { note = '', ttl = '', once = false }: LinkRequest): Promise<NewLink> {
     return this.#answer(`link ${id.slice(-1)} ${note} ${ttl}`, () => {
       const link = {
         id: `link-${this.links.length + 1}`,
         note,
+        ...(once && { once }),
         created_at: '2026-07-10T12:00:00.000Z',
         expires_at: '2026-07-10T13:00:00.000Z',
       };

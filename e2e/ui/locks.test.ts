@@ -78,6 +78,31 @@ scenarios('access to a tunnel in any window', (fixture) => {
     assert.equal(await links.count(), 1);
   });
 
+  it('by a link for the first device, whose code is shown where it is created', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await lock(page, slug, 'Only with a link');
+    await becomes(url, 401);
+    await page.getByLabel('Note for the link').fill('phone');
+    await page.getByLabel('Only for the first device').check();
+    await page.getByRole('button', { name: 'Create and copy link' }).click();
+    const row = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
+    await row.getByText('not opened yet').waitFor();
+    const link = (await app.copied()).at(-1) ?? '';
+    await page.getByRole('img', { name: `QR code for ${link}` }).waitFor();
+
+    const navigates = { 'sec-fetch-mode': 'navigate' };
+    const first = await visit(link, { headers: navigates });
+    const cookie = (await visit(link, { headers: navigates, cookie: first.cookie })).cookie;
+    assert.equal((await visit(url, { cookie })).status, 200);
+    assert.equal((await visit(link)).status, 401);
+    await page.getByRole('button', { name: `Who has access to ${slug}` }).click();
+    await page.getByRole('button', { name: `Create a link to ${slug}` }).click();
+    await row.getByText('opened just now').waitFor();
+    await page.getByRole('button', { name: 'Revoke the link phone' }).click();
+    await eventually(20_000, async () => assert.equal((await visit(url, { cookie })).status, 401));
+  });
+
   it('by tokens: created with a name, copied once, shown with their last use, and revoked individually', async () => {
     const { page, app } = await online(fixture);
     const { url, slug } = await app.tunnel();

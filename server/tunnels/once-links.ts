@@ -22,7 +22,7 @@ export class OnceLinks {
   readonly #options: OnceLinksOptions;
   /** the first browser, by id of the link */
   readonly #used = new TenantCache<string>(USED_LINKS_MAX);
-  /** what is asked of the store, by id of the link: at most once at a time, whoever opens it */
+  /** what is asked of the store, by id of the link: at most once at a time for all browsers */
   readonly #asked = new Map<string, Promise<string | undefined>>();
 
   constructor(options: OnceLinksOptions) {

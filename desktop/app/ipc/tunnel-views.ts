@@ -69,6 +69,13 @@ export interface LinkView {
   readonly note: string;
   /** wall-clock ms */
   readonly expiresAt: number;
+  /** a link for the first device that opens it: when that was, wall-clock ms */
+  readonly once?: { readonly usedAt: number | undefined };
+}
+
+/** A new link, with the address that is shown only now. */
+export interface NewLinkView extends LinkView {
+  readonly url: string;
 }
 
 /** A token that programs send to get access. */

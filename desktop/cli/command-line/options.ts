@@ -189,6 +189,7 @@ export const OPTION_TABLE = {
     text: "The recipient's name, up to 64 characters. The local service receives it with each request.",
   },
   path: { type: 'string', value: 'PATH', text: 'Path and query of the request.' },
+  once: { type: 'boolean', text: 'Admit only the first browser that opens the link.' },
   keep: {
     type: 'boolean',
     text: 'Keep the name for your account, with or without a tunnel, until you let it go.',

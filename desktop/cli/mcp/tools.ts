@@ -256,7 +256,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   create_link: tool(
     [
       'Create a signed link',
-      'Creates a signed link. Everyone who has the link can visit, if the access policy of the tunnel includes links. It is shown only once.',
+      'Creates a signed link. Everyone who has the link can visit (with once: the first browser that opens it), if the access policy of the tunnel includes links. It is shown only once.',
     ],
     'public',
     {
@@ -264,14 +264,16 @@ const TOOLS: Readonly<Record<string, Tool>> = {
       ttl: optional(text('How long the link is valid. Default: 24h', DURATION_RULE)),
       note: optional(text('Who the link is for', LINK_NOTE_RULE)),
       path: optional(text('The page that it opens, such as /cart?step=2', LINK_PATH_RULE)),
+      once: optional(flag('Admit only the first browser that opens the link')),
     },
-    async ({ tunnel: name, ttl, note, path }, call) => {
+    async ({ tunnel: name, ttl, note, path, once }, call) => {
       const { id, slug, local_port: port } = call.tunnels.find(name).served.tunnel;
       await call.approve(toMessage('question.link', { slug, port }));
       const link = {
         ...(ttl !== undefined && { ttl }),
         ...(note !== undefined && { note }),
         ...(path !== undefined && { path }),
+        ...(once === true && { once }),
       };
       return result(await call.tunnels.api.createLink(id, link));
     },

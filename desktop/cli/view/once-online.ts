@@ -34,11 +34,7 @@ export function doOnceOnline(
   env: NodeJS.ProcessEnv,
   openAddress: (url: string, failed: (why: string) => void) => void,
 ): void {
-  const canShow = screen.isTTY !== true || showsUtf8(env);
-  if (qr)
-    output.err(
-      `${canShow ? codeText(url, screen.isTTY === true ? screen.columns : undefined) : `${NEEDS_UTF8}\n`}${url}\n`,
-    );
+  if (qr) output.err(`${addressCode(url, screen, env)}${url}\n`);
   if (copy) {
     const canCopy = screen.isTTY === true && env['TERM'] !== 'dumb';
     // Past the output, which escapes what controls a terminal.
@@ -50,6 +46,12 @@ export function doOnceOnline(
     );
   }
   if (open) openAddress(url, (why) => output.err(`culvert: --open: ${why}.\n`));
+}
+
+/** The address as a QR code for a command's screen, or a line about what it needs. */
+export function addressCode(url: string, screen: ErrorScreen, env: NodeJS.ProcessEnv): string {
+  if (screen.isTTY !== true) return codeText(url);
+  return showsUtf8(env) ? codeText(url, screen.columns) : `${NEEDS_UTF8}\n`;
 }
 
 /** The clipboard of the person at the terminal, also over SSH: OSC 52 of xterm, which most terminals support. */

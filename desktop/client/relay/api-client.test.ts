@@ -246,6 +246,14 @@ describe('ApiClient', () => {
       await assert.rejects(made, /link that points somewhere else/);
     });
 
+  it('revokes a link for everyone that a relay has created instead of one for a single browser', async () => {
+    const { api, seen } = await setUp(201, START);
+    await assert.rejects(api.createLink(ID, { once: true }), /cannot create links for one browser/);
+    assert.equal(seen.at(-1)?.line, `DELETE /v1/tunnels/${ID}/links/${START.id}`);
+    const once = await setUp(201, { ...START, once: true });
+    assert.equal((await once.api.createLink(ID, { once: true })).once, true);
+  });
+
   for (const [status, body, headers, message, retryAfterMs] of [
     [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }, 'rate limit exceeded', 6000],
     [502, '<html>Bad gateway</html>', {}, 'it responded with status 502', undefined],

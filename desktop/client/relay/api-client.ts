@@ -197,8 +197,10 @@ export class ApiClient {
 
   /** `POST /v1/tunnels/{id}/links` */
   async createLink(id: string, request: LinkRequest): Promise<NewLink> {
-    const made = await this.#call('POST', `${tunnelPath(id)}/links`, request);
-    return readNewLink(made, request.path);
+    const made = readNewLink(await this.#call('POST', `${tunnelPath(id)}/links`, request), request.path);
+    if (request.once !== true || made.once === true) return made;
+    await this.deleteLink(id, made.id);
+    throw new RelayUnreachable(toMessage('relay.noOnce'));
   }
 
   /** `GET /v1/tunnels/{id}/links`: the valid ones. */

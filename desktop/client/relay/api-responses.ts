@@ -67,6 +67,8 @@ export interface LinkRequest {
   readonly note?: string;
   /** target path below the tunnel's address, starting with `/` */
   readonly path?: string;
+  /** whether it admits only the first browser that opens it */
+  readonly once?: boolean;
 }
 
 /** Whether the relay applies everything that was asked for: one without a feature ignores its field. */

@@ -59,7 +59,13 @@ export function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers 
       'domain:check': () => ({ ...PENDING_DOMAIN, problems: DOMAIN_PROBLEMS }),
       'knock:admitted': () => ADMITTED,
       'agent:list': () => AGENTS,
-      'link:create': ({ note }) => ({ id: 'l4', note, expiresAt: NOW + 24 * HOUR }),
+      'link:create': ({ note, once }) => ({
+        id: 'l4',
+        note,
+        expiresAt: NOW + 24 * HOUR,
+        ...(once && { once: { usedAt: undefined } }),
+        url: 'https://shop.tunnels.example.com/?culvert_pass=once.0123456789abcdef.1780000000.QW5u.Zm9yIHRoZSBwaWN0dXJlIG9mIHRoaXMgd2luZG93IQ',
+      }),
       'app:about': () => ABOUT,
       ...handlers,
     });
@@ -308,7 +314,7 @@ export const LOST: TunnelView['status'] = {
 const LINKS: readonly LinkView[] = [
   { id: 'l3', note: 'for the review', expiresAt: NOW + 23 * HOUR + 59 * MINUTE },
   { id: 'l2', note: 'Ann, from the agency that makes the pictures', expiresAt: NOW + 6 * 24 * HOUR },
-  { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE },
+  { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE, once: { usedAt: NOW - 5 * MINUTE } },
 ];
 export const PASSWORD: TunnelAccessView = { kind: 'password', password: 'mild-oak-fern' };
 export const KNOCKS: readonly ApprovalRequestView[] = [

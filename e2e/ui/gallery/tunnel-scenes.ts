@@ -160,6 +160,12 @@ export const LOCK_SCENES: readonly Scene[] = [
     await openLock(page);
     await page.getByText('for the review').waitFor();
   }),
+  scene('lock-link-code', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'links' } }] }, async (page) => {
+    await openLock(page);
+    await page.getByLabel('Only for the first device').check();
+    await page.getByRole('button', { name: 'Create and copy link' }).click();
+    await page.getByRole('img', { name: /^QR code for/ }).waitFor();
+  }),
   scene(
     'lock-tokens',
     { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'tokens' }, tokens: TOKENS }] },

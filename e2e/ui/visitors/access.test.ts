@@ -145,6 +145,28 @@ describe('a protected tunnel in a browser', () => {
     });
   }
 
+  it('admits the browser that opens a link first, and shows others that the link was used', async () => {
+    const tunnel = await start({ links: true });
+    const made = await account.api.send('POST', `/v1/tunnels/${tunnel.id}/links`, { json: { once: true } });
+    const link = `${FORMS.subdomain(tunnel)}?a=b&${new URL((made.json as NewLink).url).search.slice(1)}`;
+    // As a program that previews links.
+    const { page: preview } = await open(link, { extraHTTPHeaders: { 'Sec-Purpose': 'prefetch' } });
+    assert.equal(await preview.title(), 'Open this link');
+    await assertPageReadable(preview);
+    const first = await open(link);
+    await first.page.locator('#who', { hasText: 'you are link' }).waitFor();
+    assert.equal(first.page.url(), `${FORMS.subdomain(tunnel)}?a=b`);
+    assert.doesNotMatch(told, /culvert/);
+    const { page: second, answer } = await open(link);
+    assert.deepEqual([answer.status(), await second.title()], [401, 'This link was already used']);
+    await assertPageReadable(second);
+    assert.equal((await first.page.goto(link))?.status(), 200);
+    // The button of the page that was shown for the preview.
+    await preview.getByRole('button', { name: 'Open' }).click();
+    await preview.waitForURL(/culvert_gate=open/);
+    assert.equal(await preview.title(), 'This link was already used');
+  });
+
   it('is not read over a WebSocket by a page of a sibling tunnel in the same browser', async () => {
     const shop = await start({ password: PASSWORD, basic: [{ user: 'ann', password: PASSWORD }] });
     const sibling = await start({});

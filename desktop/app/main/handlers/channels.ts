@@ -237,8 +237,9 @@ const ROWS = {
         .defined()
         .max(LINK_NOTE_MAX_LENGTH, () => t('problem.longNote', { max: LINK_NOTE_MAX_LENGTH })),
       ttl: lifetime,
+      once: yup.boolean().defined(),
     }),
-    ({ key, note, ttl }, core) => createLink(core, key, { note, ttl }),
+    ({ key, note, ttl, once }, core) => createLink(core, key, { note, ttl, once }),
   ),
   'link:list': method(tunnelRef, ({ key }, core) => listLinks(core, key)),
   'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>

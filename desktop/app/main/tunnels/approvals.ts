@@ -4,7 +4,7 @@
  */
 import type { Link } from '../../../../shared/links.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
-import type { AgentView, ApprovedView, LinkView } from '../../ipc/tunnel-views.ts';
+import type { AgentView, ApprovedView, LinkView, NewLinkView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { signedIn } from '../connection.ts';
 import type { Core } from '../core.ts';
@@ -16,12 +16,12 @@ type Owner = Pick<Core, 'tunnelList' | 'signIn' | 'platform'>;
 export async function createLink(
   owner: Owner,
   key: string,
-  request: { readonly note: string; readonly ttl: string },
-): Promise<LinkView> {
+  request: { readonly note: string; readonly ttl: string; readonly once: boolean },
+): Promise<NewLinkView> {
   const { api, id } = atRelay(owner, key);
   const link = await api.createLink(id, request);
   await owner.platform.copy(link.url);
-  return view(link);
+  return { ...view(link), url: link.url };
 }
 
 /** newest first */
@@ -91,8 +91,9 @@ function atRelay({ tunnelList, signIn }: Owner, key: string) {
   return { served, id: served.tunnel.id, api: signedIn(signIn.connection).api };
 }
 
-function view({ id, note, expires_at }: Pick<Link, 'id' | 'note' | 'expires_at'>): LinkView {
-  return { id, note, expiresAt: Date.parse(expires_at) };
+function view({ id, note, expires_at, once, used_at }: Omit<Link, 'created_at'>): LinkView {
+  const usedAt = used_at === undefined ? undefined : Date.parse(used_at);
+  return { id, note, expiresAt: Date.parse(expires_at), ...(once === true && { once: { usedAt } }) };
 }
 
 /** @returns whether the object still existed */

@@ -208,14 +208,16 @@ describe('links', () => {
   it('are created for a note, copied, listed and revoked', async () => {
     const app = await locked({ kind: 'links' });
     const { key } = app;
-    const made = await app.call('link:create', { key, note: 'review', ttl: '1h' });
-    assert.deepEqual(app.seen.copied, [app.api.linkUrl(made.id)]);
-    assert.deepEqual(made, {
+    const made = await app.call('link:create', { key, note: 'review', ttl: '1h', once: true });
+    const { url, ...listed } = made;
+    assert.deepEqual([app.seen.copied, url], [[url], app.api.linkUrl(made.id)]);
+    assert.deepEqual(listed, {
       id: made.id,
       note: 'review',
       expiresAt: Date.parse('2026-07-10T13:00:00.000Z'),
+      once: { usedAt: undefined },
     });
-    assert.deepEqual(await app.call('link:list', { key }), [made]);
+    assert.deepEqual(await app.call('link:list', { key }), [listed]);
     await app.call('link:revoke', { key, id: made.id });
     assert.deepEqual(await app.call('link:list', { key }), []);
   });

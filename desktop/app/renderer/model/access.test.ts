@@ -12,6 +12,7 @@ import {
   LINK_DEFAULT_TTL,
   linkChoices,
   linkEnd,
+  linkUse,
   linkName,
   type AccessDraft,
   accessDraft,
@@ -194,6 +195,9 @@ describe('links', () => {
     assert.equal(linkName(LINK), 'No note');
     assert.equal(linkEnd(LINK, 60_000), '59 min left');
     assert.equal(linkEnd(LINK, LINK.expiresAt), 'expired');
+    assert.equal(linkUse(undefined, 0), 'not opened yet');
+    assert.equal(linkUse(0, 59_999), 'opened just now');
+    assert.equal(linkUse(0, 5 * 60_000), 'opened 5 min ago');
   });
 });
 

@@ -257,6 +257,12 @@ export function linkEnd({ expiresAt }: LinkView, now: number): string {
   return left <= 0 ? t('links.ended') : leftWords(left);
 }
 
+/** Whether the one device that the link is for has opened it. @param now wall-clock ms */
+export function linkUse(usedAt: number | undefined, now: number): string {
+  if (usedAt === undefined) return t('links.notOpened');
+  return now - usedAt < MINUTE_MS ? t('links.openedNow') : t('links.opened', { ago: agoText(usedAt, now) });
+}
+
 /** When a token was last used, to within a minute. @param now wall-clock ms */
 export function tokenUse(usedAt: number | undefined, now: number): string {
   if (usedAt === undefined) return t('tokens.neverUsed');

@@ -2,12 +2,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../../shared/links.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
-import type { LinkView } from '../../../ipc/tunnel-views.ts';
+import type { LinkView, NewLinkView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/access.ts';
+import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName, linkUse } from '../../model/access.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction } from '../../view/context.ts';
-import { Button, Failed, Failure, Form, Input, List, Select } from '../../view/kit.tsx';
+import { QrCode } from '../../view/icons.tsx';
+import { Button, Choice, Failed, Failure, Form, Input, List, Select } from '../../view/kit.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 
 /** Id of the field for the note of a new link. */
@@ -28,22 +29,28 @@ export function Links({
   const links = useLoaded('link:list', { key }, { isOn: apply === undefined, keep: withNewer });
   const [note, setNote] = useState('');
   const [ttl, setTtl] = useState(LINK_DEFAULT_TTL);
-  const [copied, setCopied] = useState<string>();
+  const [isOnce, setIsOnce] = useState(false);
+  const [made, setMade] = useState<NewLinkView>();
   const noteId = linkNoteId(key);
 
   const make = async (): Promise<void> => {
     if (action.isBusy) return;
     if (apply !== undefined && (await apply()) === undefined) return;
-    const answer = await action.run('link:create', { key, note: note.trim(), ttl }, t('links.made'));
+    const answer = await action.run(
+      'link:create',
+      { key, note: note.trim(), ttl, once: isOnce },
+      t('links.made'),
+    );
     if (!answer.ok) return;
     links.set((before = []) => [answer.value, ...before]);
-    setCopied(answer.value.id);
+    setMade(answer.value);
     setNote('');
   };
   const revoke = async (link: LinkView): Promise<void> => {
     const said = t('links.revoked', { link: linkName(link) });
     if ((await action.run('link:revoke', { key, id: link.id }, said)).ok)
       links.set((before) => before?.filter(({ id }) => id !== link.id));
+    if (made?.id === link.id) setMade(undefined);
   };
 
   return (
@@ -57,17 +64,24 @@ export function Links({
           value={note}
           change={setNote}
         />
+        <Choice label={t('links.once')} hint={t('links.onceHint')} checked={isOnce} change={setIsOnce} />
         <Select aria-label={t('links.howLong')} choices={linkChoices()} value={ttl} choose={setTtl} />
         <Button look="button primary small" isBusy={action.isBusy}>
           {t('links.makeAndCopy')}
         </Button>
       </Form>
       <Failure problem={action.error} />
+      {made !== undefined && (
+        <div>
+          <QrCode text={made.url} />
+          <p class="hint">{t('links.scan')}</p>
+        </div>
+      )}
       <Failed of={links} />
       {links.value?.length === 0 && <p class="hint">{t('links.noneYet')}</p>}
       <List after={noteId} class="link-list stack s1" aria-label={t('links.linksTo', { slug })}>
         {links.value?.map((link) => (
-          <LinkRow key={link.id} link={link} isCopied={link.id === copied} onRevoke={() => revoke(link)} />
+          <LinkRow key={link.id} link={link} isCopied={link.id === made?.id} onRevoke={() => revoke(link)} />
         ))}
       </List>
     </div>
@@ -89,6 +103,8 @@ function LinkRow({
   onRevoke: () => Promise<void>;
 }): JSX.Element {
   const end = useTime((now) => linkEnd(link, now));
+  const { once } = link;
+  const use = useTime((now) => (once === undefined ? '' : linkUse(once.usedAt, now)));
   return (
     <li class="line">
       {link.note === '' ? (
@@ -98,6 +114,7 @@ function LinkRow({
           {link.note}
         </bdi>
       )}
+      {use !== '' && <span class="dim nowrap">{use}</span>}
       <span class="dim nowrap">{isCopied ? t('common.copied') : end}</span>
       <Button look="link last" aria-label={t('links.revokeOf', { link: linkName(link) })} act={onRevoke}>
         {t('links.revoke')}
