@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
+import { administer, createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
@@ -104,6 +104,69 @@ describe('names without a tunnel', () => {
     const access = { allow: ['192.0.2.1'] };
     await ann.api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: access });
     assert.equal(await codeAt('locked'), 'access-address');
+  });
+
+  describe('under attack', () => {
+    it('are given to one of two accounts, however many of their requests meet', async () => {
+      const owners = [await createAccount(relay), await createAccount(relay)];
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const { api } = owners[index % 2] ?? assert.fail();
+          const [path, json] =
+            index % 4 < 2
+              ? ['/v1/names', { name: 'raced' }]
+              : ['/v1/tunnels', { local_port: 9, name: 'raced' }];
+          return [index % 2, (await api.send('POST', path, { json })).status] as const;
+        }),
+      );
+      const winners = new Set(statuses.filter(([, status]) => status < 300).map(([owner]) => owner));
+      assert.equal(winners.size, 1, JSON.stringify(statuses));
+    });
+
+    it('are those of nobody else in any form of an address', async () => {
+      await keep('claimed', AWAY);
+      const eve = await createAccount(relay, { subdomain: 'eve' });
+      for (const name of ['claimed', 'x--claimed']) {
+        const tunnel = await eve.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name } });
+        const kept = await eve.api.send('POST', '/v1/names', { json: { name } });
+        assert.deepEqual([tunnel.status, kept.status], [409, 409], name);
+      }
+      const claim = ['--name', eve.name, '--subdomain', 'claimed'];
+      await assert.rejects(administer(relay, 'account', 'set-subdomain', ...claim), /subdomain is taken/);
+      for (const [method, path] of [
+        ['PUT', '/v1/names/claimed'],
+        ['DELETE', '/v1/names/claimed'],
+      ] as const)
+        assert.equal((await eve.api.send(method, path, { json: { away: 'Mine.' } })).status, 404);
+      assert.equal(await codeAt('claimed.eve'), 'tunnel-unknown');
+      assert.equal(await codeAt('claimed.ann'), 'away');
+    });
+
+    it('show no text of a suspended account or tunnel', async () => {
+      const eve = await createAccount(relay);
+      const json = { away: 'Call this number.' };
+      for (const name of ['bank', 'post']) {
+        await eve.api.send('POST', '/v1/names', { json: { name } });
+        await eve.api.send('PUT', `/v1/names/${name}`, { json });
+      }
+      const { id } = await eve.api.create({ local_port: 9, name: 'bank' });
+      await administer(relay, 'tunnel', 'suspend', id, '--reason', 'phishing');
+      await eventually(9000, async () => assert.equal(await codeAt('bank'), 'suspended'));
+      await eve.api.close(id);
+      assert.doesNotMatch((await at('bank')).text, /number/);
+      assert.equal(await codeAt('post'), 'away');
+      await administer(relay, 'account', 'suspend', '--name', eve.name, '--reason', 'phishing');
+      assert.equal(await codeAt('post'), 'tunnel-offline');
+    });
+
+    it('are unknown and free once their account is removed', async () => {
+      const eve = await createAccount(relay);
+      await eve.api.send('POST', '/v1/names', { json: { name: 'orphan' } });
+      await eve.api.create({ local_port: 9, name: 'orphan' });
+      await administer(relay, 'account', 'remove', '--name', eve.name);
+      await eventually(9000, async () => assert.equal(await codeAt('orphan'), 'tunnel-unknown'));
+      assert.equal((await bob.api.create({ local_port: 9, name: 'orphan' })).name, 'orphan');
+    });
   });
 
   it('serve those who waited for a client that was only briefly away', async () => {

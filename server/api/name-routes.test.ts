@@ -4,12 +4,13 @@ import { ApiFixture, type ApiResponse, anAccount, codeOf } from '../testing/fixt
 
 describe('names in the REST interface', () => {
   const ann = anAccount({ name: 'ann', plan: 'dev' });
+  const bob = anAccount({ name: 'bob', plan: 'dev' });
   const fred = anAccount({ name: 'fred', plan: 'free' });
   let api: ApiFixture;
   let key: string;
 
   beforeEach(async () => {
-    api = await ApiFixture.start(ann, fred);
+    api = await ApiFixture.start(ann, bob, fred);
     key = await api.keyOf(ann);
   });
 
@@ -50,6 +51,21 @@ describe('names in the REST interface', () => {
       assert.equal((await api.call('POST', '/v1/names', key, { name })).status, 201);
     const sixth = await api.call('POST', '/v1/names', key, { name: 'n6' });
     assert.equal(codeOf(sixth), '403 too-many-names');
+  });
+
+  it('stay with a smaller plan, which takes no new ones', async () => {
+    for (const name of ['shop', 'blog']) await api.call('POST', '/v1/names', key, { name });
+    await api.store.setPlan('ann', 'free');
+    key = await api.keyOf({ ...ann, plan: 'free' });
+    assert.equal((await api.call('POST', '/v1/names', key, { name: 'shop' })).status, 200);
+    assert.equal(codeOf(await api.call('POST', '/v1/names', key, { name: 'more' })), '403 too-many-names');
+    assert.equal((await change({ away: 'Later.' })).status, 200);
+    const stranger = await api.keyOf(bob);
+    const wanted = { local_port: 3000, name: 'shop' };
+    assert.equal(codeOf(await api.call('POST', '/v1/tunnels', key, wanted)), '403 plan-too-low');
+    assert.equal(codeOf(await api.call('POST', '/v1/tunnels', stranger, wanted)), '409 name-taken');
+    assert.equal((await api.call('DELETE', '/v1/names/blog', key)).status, 200);
+    assert.equal(codeOf(await api.call('POST', '/v1/names', key, { name: 'blog' })), '403 too-many-names');
   });
 
   for (const [fields, code] of [

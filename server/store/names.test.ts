@@ -94,6 +94,18 @@ describe('kept names in the store', () => {
     assert.equal((await resting())[0]?.away, undefined);
   });
 
+  it('show no message where a tunnel ended while it was suspended, until it is resumed', async () => {
+    await keep(ann, 'shop');
+    await store.changeName({ name: 'shop', accountId: ann.id }, { away: 'Call this number.' });
+    const tunnel = aTunnel(ann.id, { slug: 'shop', name: 'shop' });
+    await store.insertTunnel(tunnel);
+    await store.suspendTunnel(tunnel.id, 'phishing');
+    await store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], NOW);
+    assert.deepEqual(await store.restingNames(['shop'], NOW), []);
+    await store.resumeName('shop', 0);
+    assert.equal((await store.restingNames(['shop'], NOW))[0]?.away?.text, 'Call this number.');
+  });
+
   it('stay held after they were let go, as long as the hold of their last tunnel', async () => {
     await keep(ann, 'shop');
     const tunnel = aTunnel(ann.id, { slug: 'shop', name: 'shop' });

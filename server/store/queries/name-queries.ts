@@ -129,14 +129,19 @@ export interface RestingName {
 }
 
 /**
- * Finds those of the names that are kept, or held after their tunnels have ended, in any order. Texts of suspended
- * accounts are not shown to anybody.
+ * Finds those of the names that are kept, or held after their tunnels have ended, in any order, except for suspended
+ * ones. Texts of suspended accounts are not shown to anybody.
  *
  * @param now wall time in ms
  */
 export const restingNames = read(
   async (db, names: readonly string[], now: number): Promise<RestingName[]> => {
     if (names.length === 0) return [];
+    const ended = db
+      .selectFrom('released_names')
+      .select('slug')
+      .where('slug', 'in', names)
+      .where('suspended', 'is not', null);
     const kept = await db
       .selectFrom('kept_names')
       .innerJoin('accounts', 'accounts.id', 'kept_names.accountId')
@@ -148,6 +153,7 @@ export const restingNames = read(
         'accounts.suspended',
       ])
       .where('kept_names.name', 'in', names)
+      .where('kept_names.name', 'not in', ended)
       .execute();
     const held = await db
       .selectFrom('released_names')
