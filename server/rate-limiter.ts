@@ -18,7 +18,7 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** Limits the rate of create requests, on one relay or across several. */
+/** Limits a rate, such as that of create requests, on one relay or across several. */
 export interface CreateLimiter {
   /**
    * Takes a token.
@@ -28,7 +28,16 @@ export interface CreateLimiter {
   take(account: string): number | Promise<number>;
   /** Returns a token that was not needed. */
   giveBack(account: string): void | Promise<void>;
+  /** Whether there is currently no token. */
+  isOut(account: string): boolean | Promise<boolean>;
 }
+
+/**
+ * Extends the limit of `local` across all relays.
+ *
+ * @param kind what is counted, unless its accounts or addresses are counted for nothing else
+ */
+export type Limit = (local: CreateLimiter, rate: Rate, kind?: string) => CreateLimiter;
 
 export class RateLimiter implements CreateLimiter {
   readonly #clock: Clock;
@@ -60,7 +69,6 @@ export class RateLimiter implements CreateLimiter {
     return 0;
   }
 
-  /** Whether there is currently no token. */
   isOut(account: string): boolean {
     return this.#tokensAt(this.#clock.monotonic(), this.#buckets.get(account)) < 1;
   }

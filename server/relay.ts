@@ -79,7 +79,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   const { registry, service, hub } = tunnels;
   const domains = await openDomains(config, { store, tunnels, peering, log });
   const keyUses = new KeyUses(store, clock);
-  const authenticator = new Authenticator(store, clock, keyUses);
+  const authenticator = new Authenticator(store, clock, keyUses, peering.limit);
   const upgrades = new Upgrades({
     hub,
     registry,

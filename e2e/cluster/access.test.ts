@@ -14,6 +14,10 @@ const A = 0;
 const B = 1;
 const C = 2;
 
+function basic(password: string): Field {
+  return ['Authorization', `Basic ${btoa(`ann:${password}`)}`];
+}
+
 describe('access to a tunnel of three relays (protocol.md section 11)', () => {
   const suite = suiteScope();
   const scope = testScope();
@@ -70,6 +74,20 @@ describe('access to a tunnel of three relays (protocol.md section 11)', () => {
       assert.equal((await ask(index, tunnel, headers)).head.field('culvert-error'), 'access-required'),
     );
   }
+
+  it('counts wrong passwords on all relays together', async () => {
+    const tunnel = await start({ basic: [{ user: 'ann', password: PASSWORD }] });
+    assert.equal((await ask(C, tunnel, [basic(PASSWORD)])).status, 200);
+    const codes = [];
+    for (let time = 0; time < 12; time += 1) {
+      const { head } = await ask([A, B][time % 2] ?? A, tunnel, [basic('wrong')]);
+      codes.push(head.field('culvert-error'));
+    }
+    assert.deepEqual(codes.slice(0, 10), Array(10).fill('access-required'));
+    assert.deepEqual(codes.slice(10), Array(2).fill('access-attempts'));
+    // Otherwise, a password that was used there recently could be guessed as fast as requests arrive.
+    assert.equal((await ask(C, tunnel, [basic(PASSWORD)])).head.field('culvert-error'), 'access-attempts');
+  });
 
   it('is the same on all, and an access cookie from one is valid on the others', async () => {
     const tunnel = await start({ password: PASSWORD });

@@ -64,7 +64,7 @@ describe('the scripts of a cluster', function () {
     assert.deepEqual([await take(), await take()], [0, 0]);
     const wait = await take();
     assert.ok(wait > 50_000 && wait <= 60_000, `${wait} ms`);
-    await run(scripts.GIVE_BACK, 'account', 2);
+    await run(scripts.GIVE_BACK, 'account', 2, 60_000);
     assert.equal(await take(), 0);
   });
 });

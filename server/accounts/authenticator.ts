@@ -7,6 +7,7 @@ import type { KeyEnd } from '../../shared/control.ts';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { API_KEY_PATTERN } from '../../shared/value-rules.ts';
 import type { Clock, Timer } from '../clock.ts';
+import type { Limit } from '../rate-limiter.ts';
 import type { Log } from '../log.ts';
 import { type AccountRecord, batches, type KeyOwner, type TunnelOrders } from '../store/records.ts';
 import { orUnavailable, StoreError } from '../store/store-errors.ts';
@@ -46,14 +47,19 @@ export class Authenticator {
   /** hashes of keys that were recently valid and need not wait, the most recent at the end */
   readonly #known = new Set<string>();
 
-  /** @param uses called with each valid key */
-  constructor(store: Store, clock: Clock, uses: Pick<KeyUses, 'note'>) {
+  /**
+   * @param uses called with each valid key
+   * @param limit counts wrong keys at all relays that share the database
+   */
+  constructor(store: Store, clock: Clock, uses: Pick<KeyUses, 'note'>, limit: Limit = (local) => local) {
     this.#store = store;
     this.#clock = clock;
     this.#uses = uses;
     this.#lookups = new CredentialLookups({
       clock,
       perMinute: WRONG_KEYS_PER_MINUTE,
+      limit,
+      kind: 'key',
       wrong: () => new ApiError(API_ERRORS.invalidKey, CHALLENGE),
       tooMany: API_ERRORS.tooManyWrongKeys,
     });

@@ -4,7 +4,7 @@
  */
 import { ApiError, type ApiErrorEntry } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
-import { RateLimiter } from '../rate-limiter.ts';
+import { type CreateLimiter, type Limit, RateLimiter } from '../rate-limiter.ts';
 import { mapBusyError, Turnstile } from '../turnstile.ts';
 
 /** Maximum number of unknown API keys or invitations that the database looks up at the same time. */
@@ -20,6 +20,10 @@ interface CredentialLookupsOptions {
   readonly clock: Clock;
   /** how many wrong ones an address may send per minute, and in one burst */
   readonly perMinute: number;
+  /** counts them at all relays that share the database */
+  readonly limit: Limit;
+  /** what they are, for `limit` */
+  readonly kind: string;
   /** refuses a wrong one */
   readonly wrong: () => ApiError;
   /** refuses a wrong one beyond the limit */
@@ -33,12 +37,13 @@ export class CredentialLookups {
     waiting: { group: ADDRESS_LOOKUPS_WAITING_MAX },
   });
   /** by address */
-  readonly #wrong: RateLimiter;
+  readonly #wrong: CreateLimiter;
 
   constructor(options: CredentialLookupsOptions) {
-    const { clock, perMinute } = options;
+    const { clock, perMinute, limit, kind } = options;
     this.#options = options;
-    this.#wrong = new RateLimiter(clock, { perMinute, burst: perMinute });
+    const rate = { perMinute, burst: perMinute };
+    this.#wrong = limit(new RateLimiter(clock, rate), rate, kind);
   }
 
   /**
@@ -50,7 +55,7 @@ export class CredentialLookups {
   async find<T>(address: string | undefined, look: () => Promise<T | undefined>): Promise<T> {
     const found = await mapBusyError(this.#turns.run(address ?? '', look));
     if (found !== undefined) return found;
-    const wait = address === undefined ? 0 : this.#wrong.take(address);
+    const wait = address === undefined ? 0 : await this.#wrong.take(address);
     if (wait === 0) throw this.#options.wrong();
     throw new ApiError(this.#options.tooMany, { 'Retry-After': String(wait) });
   }

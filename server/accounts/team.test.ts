@@ -17,7 +17,7 @@ describe('Invitations', () => {
   beforeEach(async () => {
     clock = new FakeClock();
     test = await aStore(account);
-    invitations = new Invitations({ store: test.store, clock, log() {} });
+    invitations = new Invitations({ store: test.store, clock, log() {}, limit: (local) => local });
     const made = newInvitation(clock, account, { ttl: DAY_SECONDS });
     token = made.token;
     await test.store.insertInvitations([made.record], clock.now());

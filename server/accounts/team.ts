@@ -7,6 +7,7 @@ import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/team.ts';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Clock } from '../clock.ts';
+import type { Limit } from '../rate-limiter.ts';
 import type { Log } from '../log.ts';
 import type {
   AccountRecord,
@@ -180,6 +181,8 @@ interface InvitationsOptions {
   readonly store: Pick<Store, 'findInvitation' | 'takeInvitation'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** counts wrong ones at all relays that share the database */
+  readonly limit: Limit;
 }
 
 export class Invitations {
@@ -191,6 +194,8 @@ export class Invitations {
     this.#lookups = new CredentialLookups({
       clock: options.clock,
       perMinute: INVITE_TRIES_PER_MINUTE,
+      limit: options.limit,
+      kind: 'invitation',
       wrong: () => new ApiError(API_ERRORS.invitationNotFound),
       tooMany: API_ERRORS.rateLimited,
     });

@@ -9,7 +9,7 @@ import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { Forwarder, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { CreateLimiter, Rate } from '../rate-limiter.ts';
+import type { CreateLimiter, Limit, Rate } from '../rate-limiter.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 import { ClusterForwarder } from './forwarder.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
@@ -28,7 +28,7 @@ import {
 import { forgiving, RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
 import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
-import { GIVE_BACK, TAKE } from './scripts.ts';
+import { GIVE_BACK, IS_OUT, TAKE } from './scripts.ts';
 
 /**
  * How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the
@@ -137,9 +137,7 @@ export class Cluster implements Peering {
   /** Notifies them through Redis. */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(writeNews(news));
 
-  limit(local: CreateLimiter, rate: Rate): CreateLimiter {
-    return new SharedRateLimiter(this.#redis, local, rate);
-  }
+  readonly limit: Limit = (local, rate, kind) => new SharedRateLimiter(this.#redis, local, rate, kind);
 
   /** Redis may be unreachable; the relay works without it until then. */
   async start(parts: PeeredParts): Promise<void> {
@@ -257,17 +255,22 @@ export class SharedRateLimiter implements CreateLimiter {
   readonly #redis: RedisCommands;
   readonly #local: CreateLimiter;
   readonly #rate: Rate;
+  readonly #kind: string;
 
-  /** @param local limits on this relay only */
-  constructor(redis: RedisCommands, local: CreateLimiter, rate: Rate) {
+  /**
+   * @param local limits on this relay only
+   * @param kind see {@link Limit}
+   */
+  constructor(redis: RedisCommands, local: CreateLimiter, rate: Rate, kind?: string) {
     this.#redis = redis;
     this.#local = local;
     this.#rate = rate;
+    this.#kind = kind === undefined ? '' : `${kind} `;
   }
 
   async take(account: string): Promise<number> {
     try {
-      const wait = await this.#redis.run(TAKE, account, this.#rate.burst, 60_000 / this.#rate.perMinute);
+      const wait = await this.#redis.run(TAKE, ...this.#bucket(account));
       return Math.ceil(Number(wait) / 1000);
     } catch (error) {
       if (!(error instanceof RedisError)) throw error;
@@ -277,10 +280,23 @@ export class SharedRateLimiter implements CreateLimiter {
 
   async giveBack(account: string): Promise<void> {
     try {
-      await this.#redis.run(GIVE_BACK, account, this.#rate.burst);
+      await this.#redis.run(GIVE_BACK, ...this.#bucket(account));
     } catch (error) {
       if (!(error instanceof RedisError)) throw error;
       await this.#local.giveBack(account);
     }
+  }
+
+  async isOut(account: string): Promise<boolean> {
+    try {
+      return (await this.#redis.run(IS_OUT, ...this.#bucket(account))) === 1;
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error;
+      return await this.#local.isOut(account);
+    }
+  }
+
+  #bucket(account: string): [account: string, burst: number, intervalMs: number] {
+    return [this.#kind + account, this.#rate.burst, 60_000 / this.#rate.perMinute];
   }
 }

@@ -9,7 +9,7 @@ import {
   type Ownership,
 } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
-import type { CreateLimiter, Rate } from '../rate-limiter.ts';
+import type { Limit } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 
@@ -27,8 +27,7 @@ export interface Peering {
   readonly forwarder: Forwarder;
   /** notifies those that share the tunnels; `undefined` if there are none */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> | undefined;
-  /** Extends the limit of `local` across all relays. */
-  limit(local: CreateLimiter, rate: Rate): CreateLimiter;
+  readonly limit: Limit;
   /**
    * Joins the cluster, and gets notifications from now on.
    *

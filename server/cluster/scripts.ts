@@ -199,6 +199,17 @@ redis.call('PEXPIRE', key, math.ceil(burst * interval))
 return 0`,
 };
 
+/** Whether a bucket has no token. ARGV as for {@link TAKE}. @returns 1 if it has none, otherwise 0 */
+export const IS_OUT: Script = {
+  name: 'culvertIsOut',
+  lua: `${COMMON}
+local burst, interval = tonumber(ARGV[2]), tonumber(ARGV[3])
+local bucket = redis.call('HMGET', 'culvert:bucket:' .. ARGV[1], 'tokens', 'at')
+if not bucket[1] then return 0 end
+local since = math.max(0, micros() / 1000 - tonumber(bucket[2]))
+return math.min(burst, tonumber(bucket[1]) + since / interval) < 1 and 1 or 0`,
+};
+
 /** Returns a token; a bucket that is full again is removed. ARGV: account, burst. */
 export const GIVE_BACK: Script = {
   name: 'culvertGiveBack',
@@ -220,5 +231,6 @@ export const SCRIPTS: readonly Script[] = [
   FIND,
   ONLINE,
   TAKE,
+  IS_OUT,
   GIVE_BACK,
 ];

@@ -20,7 +20,7 @@ import { PASS_SECONDS, type Passes, passScope, personScope, type SignedLink } fr
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import { signedInOf } from '../access/people.ts';
 import type { Place, SignIn } from '../access/sign-in.ts';
-import type { RateLimiter } from '../rate-limiter.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
 import type { StoredToken } from '../store/records.ts';
 import { TenantCache } from '../tenant-cache.ts';
 import type { AgentEntrance, AgentVisitor } from '../oauth/entrance.ts';
@@ -132,9 +132,9 @@ interface VisitorAccessOptions {
   /** links that admit one browser */
   readonly onceLinks: Pick<OnceLinks, 'use' | 'isKnownUsed'>;
   /** wrong passwords, by tunnel and network */
-  readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
+  readonly attempts: CreateLimiter;
   /** wrong passwords of unknown networks, by tunnel */
-  readonly tunnelAttempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
+  readonly tunnelAttempts: CreateLimiter;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -167,7 +167,7 @@ export class VisitorAccess {
     from: Whereabouts,
   ): Entry | Promise<Entry | undefined> | undefined {
     const { access, account, linkScope, linksSince, id: tunnelId } = visit.tunnel;
-    const { address, network, trusted } = from;
+    const { address, trusted } = from;
     const { link, prefix, host, upgrade, hasBody } = visit;
     const step = this.#stepOf(head, visit);
     const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
@@ -236,9 +236,7 @@ export class VisitorAccess {
       case 'agent':
         return this.#enterAsAgent(head, visit, access, from, verdict.token);
       case 'check':
-        if (this.#remembers(visit, access, network, verdict.credentials))
-          return this.#allow(head, visit, access, verdict.credentials);
-        return this.#check(head, visit, access, from, verdict);
+        return this.#checkOrRemember(head, visit, access, from, verdict);
     }
   }
 
@@ -276,7 +274,7 @@ export class VisitorAccess {
     password: string,
   ): Promise<'access-required' | 'access-attempts' | undefined> {
     const credentials = { user: PAGE_USER, password };
-    if (this.#remembers({ tunnel }, access, network, credentials)) return undefined;
+    if (await this.#remembers({ tunnel }, access, network, credentials)) return undefined;
     const problem = await this.#try({ tunnel }, network, password, access.stored.password ?? undefined);
     if (problem === undefined) this.#passed.add(tunnel.account.id, access.version, credentials);
     return problem;
@@ -377,7 +375,7 @@ export class VisitorAccess {
     access: AccessPolicy,
     from: Whereabouts,
     token: StoredToken | undefined,
-  ): Entry {
+  ): Entry | Promise<Entry> {
     const { tunnel } = visit;
     const who = triesOf(tunnel, from.network);
     if (token === undefined) return this.#refuseToken(head, visit, access, from);
@@ -397,7 +395,7 @@ export class VisitorAccess {
     token: string | undefined,
   ): Entry | Promise<Entry | undefined> {
     const { agents, contact } = this.#options;
-    const decide = (found: AgentVisitor | 'wrong' | 'expired'): Entry => {
+    const decide = (found: AgentVisitor | 'wrong' | 'expired'): Entry | Promise<Entry> => {
       if (found === 'wrong') return this.#refuseToken(head, visit, access, from);
       if (found === 'expired' || !isAgentAdmitted(access, found))
         return this.#refuse('access-required', head, visit, access, from, { isWrongToken: true });
@@ -423,10 +421,33 @@ export class VisitorAccess {
   }
 
   /** A token cannot be guessed, so others' wrong ones must not keep a right one out, nor a password. */
-  #refuseToken(head: RequestHead, visit: Visit, access: AccessPolicy, from: Whereabouts): OwnResponse {
-    const isOut = this.#options.attempts.take(triesOf(visit.tunnel, from.network)) > 0;
-    const code = isOut ? 'access-attempts' : 'access-required';
-    return this.#refuse(code, head, visit, access, from, { isWrongToken: true });
+  #refuseToken(
+    head: RequestHead,
+    visit: Visit,
+    access: AccessPolicy,
+    from: Whereabouts,
+  ): OwnResponse | Promise<OwnResponse> {
+    const taken = this.#options.attempts.take(triesOf(visit.tunnel, from.network));
+    const refuse = (wait: number): OwnResponse => {
+      const code = wait > 0 ? 'access-attempts' : 'access-required';
+      return this.#refuse(code, head, visit, access, from, { isWrongToken: true });
+    };
+    return typeof taken === 'number' ? refuse(taken) : taken.then(refuse);
+  }
+
+  #checkOrRemember(
+    head: RequestHead,
+    visit: Arriving,
+    access: AccessPolicy,
+    from: Whereabouts,
+    check: { readonly credentials: Credentials; readonly hash: string | undefined },
+  ): Entry | Promise<Entry | undefined> {
+    const decide = (isRemembered: boolean): Entry | Promise<Entry | undefined> =>
+      isRemembered
+        ? this.#allow(head, visit, access, check.credentials)
+        : this.#check(head, visit, access, from, check);
+    const remembers = this.#remembers(visit, access, from.network, check.credentials);
+    return typeof remembers === 'boolean' ? decide(remembers) : remembers.then(decide);
   }
 
   /**
@@ -438,15 +459,19 @@ export class VisitorAccess {
     { version }: AccessPolicy,
     network: string,
     credentials: Credentials,
-  ): boolean {
+  ): boolean | Promise<boolean> {
+    if (!this.#passed.has(version, credentials)) return false;
     const { attempts, tunnelAttempts } = this.#options;
     const who = triesOf(tunnel, network);
-    if (attempts.isOut(who)) return false;
     const isKnown = this.#known.get(who) === true;
-    if (!isKnown && tunnelAttempts.isOut(tunnel.id)) return false;
-    if (!this.#passed.has(version, credentials)) return false;
-    if (!isKnown) this.#known.set(tunnel.account.id, who, true);
-    return true;
+    const outs = [attempts.isOut(who), isKnown ? false : tunnelAttempts.isOut(tunnel.id)];
+    const decide = (areOut: readonly boolean[]): boolean => {
+      if (areOut.includes(true)) return false;
+      if (!isKnown) this.#known.set(tunnel.account.id, who, true);
+      return true;
+    };
+    if (outs.every((out) => typeof out === 'boolean')) return decide(outs);
+    return Promise.all(outs.map((out) => Promise.resolve(out))).then(decide);
   }
 
   /** @returns why the password is not accepted */
@@ -461,24 +486,23 @@ export class VisitorAccess {
     const who = triesOf(tunnel, network);
     const isKnown = this.#known.get(who) === true;
     // Before the hash, so that simultaneous attempts are also counted.
-    if (attempts.take(who) > 0) return 'access-attempts';
-    if (!isKnown && tunnelAttempts.take(id) > 0) {
-      attempts.giveBack(who);
+    if ((await attempts.take(who)) > 0) return 'access-attempts';
+    if (!isKnown && (await tunnelAttempts.take(id)) > 0) {
+      await attempts.giveBack(who);
       return 'access-attempts';
     }
-    const giveBack = (): void => {
-      attempts.giveBack(who);
-      if (!isKnown) tunnelAttempts.giveBack(id);
+    const giveBack = async (): Promise<void> => {
+      await Promise.all([attempts.giveBack(who), isKnown ? undefined : tunnelAttempts.giveBack(id)]);
     };
     try {
       if (!(await hashes.matches(password, hash, { account: account.id, tunnel: id })))
         return 'access-required';
-      giveBack();
+      await giveBack();
       this.#known.set(account.id, who, true);
       return undefined;
     } catch (error) {
       if (!(error instanceof BusyError)) throw error;
-      giveBack();
+      await giveBack();
       return 'access-attempts';
     }
   }

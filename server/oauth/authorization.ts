@@ -16,7 +16,7 @@ import type { Seals } from '../access/seals.ts';
 import { ARRIVAL_PARAMETER, type Place, type SignIn } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { RateLimiter } from '../rate-limiter.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
 import { orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { TooManyApprovalRequestsError, type TunnelApprovals } from '../tunnels/links-and-approvals.ts';
@@ -54,6 +54,7 @@ export const CODE_MS = 60_000;
 export const APPROVALS_PER_MINUTE = 30;
 /** Maximum number of agents that may be approved for a tunnel in one burst. */
 export const APPROVALS_BURST = 2 * AGENTS_MAX;
+export const APPROVAL_RATE = { perMinute: APPROVALS_PER_MINUTE, burst: APPROVALS_BURST };
 
 export const AUTHORIZE_PATH = '/oauth/authorize';
 /** Whether a person signs in from the page of a request. */
@@ -125,7 +126,7 @@ interface AuthorizationOptions {
   readonly isGood: (tunnelId: string, visitor: string) => boolean;
   readonly signIn: Pick<SignIn, 'offered' | 'isReady' | 'begin' | 'arrive'>;
   /** approvals, by tunnel */
-  readonly approvals: Pick<RateLimiter, 'take'>;
+  readonly approvals: Pick<CreateLimiter, 'take'>;
   readonly publicUrl: () => URL;
   readonly clock: Clock;
   readonly log: Log;
@@ -326,7 +327,7 @@ export class Authorization {
     const { store, tokens, clients, approvals, clock, log } = this.#options;
     const { request } = context;
     const { tunnel, client, host, returnsTo, challenge, redirectUri, resource } = request;
-    if (approvals.take(tunnel.id) > 0) return this.#ask(context, 'attempts');
+    if ((await approvals.take(tunnel.id)) > 0) return this.#ask(context, 'attempts');
     const id = newAgentId();
     const { token: code, hash: codeHash } = tokens.make('code', id);
     const createdAt = clock.now();

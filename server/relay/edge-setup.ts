@@ -63,7 +63,7 @@ import { isAuthorizePage } from '../oauth/authorization.ts';
 import type { OAuthDeps } from '../oauth/oauth-routes.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Operator, Unexpected } from '../observe/logger.ts';
-import { type Rate, RateLimiter } from '../rate-limiter.ts';
+import { type CreateLimiter, type Limit, type Rate, RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
 import { KeptNames } from '../tunnels/kept-names.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
@@ -178,6 +178,7 @@ export async function setUpEdge(
         }),
         log,
       }),
+    limit: peering.limit,
     signInSeconds: Math.max(config.oidc?.ttl ?? 0, SIGN_IN_SECONDS, LOGIN_SECONDS),
   });
   const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
@@ -232,7 +233,7 @@ export async function setUpEdge(
     oauth: doorway.endpoints((host) => tunnelAtHost(host, context)),
     logins,
     clock,
-    invitations: new Invitations({ store, clock, log }),
+    invitations: new Invitations({ store, clock, log, limit: peering.limit }),
     contact: config.abuseContact,
     downloadPage: config.downloadPage,
     downloads:
@@ -375,6 +376,8 @@ interface AccessSetupOptions {
   readonly signIn: (seals: Seals) => SignIn;
   /** longest validity in seconds of anything about a sign-in */
   readonly signInSeconds: number;
+  /** counts tries at all relays */
+  readonly limit: Limit;
 }
 
 interface AccessSetup {
@@ -401,6 +404,7 @@ async function setUpAccess({
   oauth: agentParts,
   signIn: makeSignIn,
   signInSeconds,
+  limit,
 }: AccessSetupOptions): Promise<AccessSetup> {
   const passKeys: KeyRing = new KeyRing({
     store,
@@ -458,8 +462,8 @@ async function setUpAccess({
     isGood,
   });
   const knocking = new Approvals({ knocks, waits, passes: lastingPasses, secure, contact, now });
-  const attempts = attemptsOf(ACCESS_ATTEMPTS_PER_MINUTE);
-  const tunnelAttempts = attemptsOf(TUNNEL_ATTEMPTS_PER_MINUTE);
+  const attempts = attemptsOf(limit, ACCESS_ATTEMPTS_PER_MINUTE, 'tries');
+  const tunnelAttempts = attemptsOf(limit, TUNNEL_ATTEMPTS_PER_MINUTE, 'tunnel-tries');
   const visitorAccess = new VisitorAccess({
     gate,
     passes,
@@ -495,6 +499,7 @@ function now(): number {
   return clock.now();
 }
 
-function attemptsOf(perMinute: number): RateLimiter {
-  return new RateLimiter(clock, { perMinute, burst: perMinute });
+function attemptsOf(limit: Limit, perMinute: number, kind: string): CreateLimiter {
+  const rate = { perMinute, burst: perMinute };
+  return limit(new RateLimiter(clock, rate), rate, kind);
 }

@@ -8,7 +8,7 @@ import type { VisitorAccess } from '../edge/visitor-access.ts';
 import type { Log } from '../log.ts';
 import { AgentGate } from '../oauth/agent-gate.ts';
 import { AgentTokens } from '../oauth/agent-tokens.ts';
-import { APPROVALS_BURST, APPROVALS_PER_MINUTE, Authorization } from '../oauth/authorization.ts';
+import { APPROVAL_RATE, Authorization } from '../oauth/authorization.ts';
 import { ClientDocuments } from '../oauth/client-documents.ts';
 import { Clients, REGISTRATION_RATE } from '../oauth/clients.ts';
 import { AgentEntrance } from '../oauth/entrance.ts';
@@ -88,7 +88,7 @@ export async function setUpOAuth({
           await visitorAccess.checkPassword(tunnel, access, network, password),
         isGood,
         signIn,
-        approvals: new RateLimiter(clock, { perMinute: APPROVALS_PER_MINUTE, burst: APPROVALS_BURST }),
+        approvals: peering.limit(new RateLimiter(clock, APPROVAL_RATE), APPROVAL_RATE, 'approvals'),
         publicUrl,
         clock,
         log,

@@ -151,7 +151,7 @@ export class ApiFixture {
         pathForm: true,
       },
       clock: this.clock,
-      invitations: new Invitations({ store, clock: this.clock, log }),
+      invitations: new Invitations({ store, clock: this.clock, log, limit: (local) => local }),
       contact: undefined,
       downloadPage: undefined,
       downloads: new Downloads(this.downloads),
