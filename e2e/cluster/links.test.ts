@@ -16,7 +16,7 @@ const C = 2;
 const ALL = [A, B, C];
 
 function cookieOf({ head }: Response): Field {
-  return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? ''];
+  return ['Cookie', head.all('set-cookie')[0]?.split(';', 1)[0] ?? ''];
 }
 
 describe('signed links on three relays', function () {

@@ -358,6 +358,32 @@ describe('signed links (protocol.md section 11.2)', () => {
       assert.deepEqual(await openAll(), first);
     });
 
+    it('admit the same browser after a change of the policy, and to the next tunnel of a kept name', async () => {
+      const { api } = locked.account;
+      const name = `kept-${randomBytes(6).toString('hex')}`;
+      let tunnel = await locked.start(LINKS, { name });
+      await api.send('POST', '/v1/names', { json: { name } });
+      const target = `/?culvert_pass=${tokenOf(await link(tunnel, { once: true }))}`;
+      const [form] = locked.forms(tunnel);
+      const [, jar] = await visitWith(form, target);
+      const changes = [
+        async () => await locked.setAccess(tunnel, { ...LINKS, password: 'mild oak fern' }),
+        async () => {
+          await api.close(tunnel.id);
+          tunnel = await locked.start(LINKS, { name });
+        },
+      ];
+      for (const change of changes) {
+        await change();
+        await becomesRefused(() => locked.ask(form, [jar]), false);
+        const [entered, cookie] = await visitWith(form, target, [jar]);
+        assert.equal(entered.status, 303);
+        assert.equal((await locked.ask(form, [cookie])).text, 'ok');
+        locked.assertSeen('link', '/');
+        assert.match((await visitWith(form, target))[0].text, /already used/);
+      }
+    });
+
     it('are ended links to other browsers once they are revoked, opened or not', async () => {
       const tunnel = await locked.start(LINKS);
       const made = await link(tunnel, { once: true });

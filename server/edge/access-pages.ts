@@ -269,10 +269,10 @@ export function plainAddress({ prefix, target }: Visit): string {
   return onThisHost(withoutForm(prefix + target));
 }
 
-/** Redirects to the originally requested address, with a cookie that identifies the visitor. */
-export function redirect(visit: Visit, cookie: string | undefined): OwnResponse {
-  const fields =
-    `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
+/** Redirects to the originally requested address, with cookies that identify the visitor. */
+export function redirect(visit: Visit, ...cookies: (string | undefined)[]): OwnResponse {
+  const set = cookies.map((cookie) => (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`));
+  const fields = `Location: ${plainAddress(visit)}\r\n${set.join('')}`;
   return reply({ status: 303, fields });
 }
 

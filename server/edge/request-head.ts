@@ -236,15 +236,17 @@ export interface SigningBrowser {
 const BROWSER = /^[\w-]{22}$/;
 
 /**
- * Identifies the browser that a sign-in begins in. It keeps its value: several tabs may sign in at the same time.
+ * Identifies the browser that a sign-in begins in, or that opens a link for one browser. It keeps its value: several tabs may sign in at the same time.
  *
  * @param cookies of the request, by name
  * @param at a tunnel with its prefix, `/t/{slug}` in the path form, else empty; or the relay's own host
+ * @param seconds how long the browser keeps it; by default as long as a sign-in may take
  */
 export function signingBrowser(
   cookies: (name: string) => string[],
   at: { readonly prefix: string } | 'relay',
   secure: boolean,
+  seconds = SIGN_IN_SECONDS + ARRIVAL_SECONDS,
 ): SigningBrowser {
   const isRelay = at === 'relay';
   const prefix = isRelay ? '' : at.prefix;
@@ -254,7 +256,7 @@ export function signingBrowser(
   const name = secure && prefix === '' ? host : plain;
   const values = cookies(name).filter((value) => BROWSER.test(value));
   const value = values[0] ?? randomBytes(16).toString('base64url');
-  const cookie = `${name}=${value}; Path=${prefix || '/'}; Max-Age=${SIGN_IN_SECONDS + ARRIVAL_SECONDS}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  const cookie = `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
   return { values, value, cookie };
 }
 

@@ -541,16 +541,15 @@ export class VisitorAccess {
     from: Whereabouts,
     { link, step }: { readonly link: SignedLink; readonly step: AccessStep | undefined },
   ): OwnResponse | Promise<Entry | undefined> {
-    const { onceLinks, secure, contact } = this.#options;
-    const { values, value, cookie } = signingBrowser(
-      (name) => cookieValues(head.fields, name),
-      visit,
-      secure,
-    );
+    const { onceLinks, secure, contact, now } = this.#options;
+    // The browser may have to open the link again: its pass ends with a change of the access policy.
+    const seconds = link.end - Math.floor(now() / 1000);
+    const cookies = (name: string): string[] => cookieValues(head.fields, name);
+    const { values, value, cookie } = signingBrowser(cookies, visit, secure, seconds);
     const isPressed = step === 'open' && head.method === 'POST' && isSentFromHere(head);
     const isGoing = isNavigation(head) && !visit.upgrade && !visit.hasBody;
     if (values.length > 0 && (isPressed || isGoing))
-      return this.#useOnce(head, visit, access, from, { link, browser: value });
+      return this.#useOnce(head, visit, access, from, { link, browser: value, cookie });
     if (onceLinks.isKnownUsed(link.id))
       return this.#refuse('access-required', head, visit, access, from, { link: 'used' });
     const address = openAddress(visit);
@@ -564,7 +563,11 @@ export class VisitorAccess {
     visit: Arriving,
     access: AccessPolicy,
     from: Whereabouts,
-    { link, browser }: { readonly link: SignedLink; readonly browser: string },
+    {
+      link,
+      browser,
+      cookie,
+    }: { readonly link: SignedLink; readonly browser: string; readonly cookie: string },
   ): Promise<Entry | undefined> {
     const { onceLinks, gate, contact } = this.#options;
     const { tunnel } = visit;
@@ -574,7 +577,7 @@ export class VisitorAccess {
       if (tunnel.access !== access) return await this.enter(head, visit, from);
       const visitor = visitorByLink(link);
       if (use === 'first' && gate.isGood(tunnel.id, visitor))
-        return redirect(visit, this.#linkCookie(visit, access, visitor, link.end));
+        return redirect(visit, this.#linkCookie(visit, access, visitor, link.end), cookie);
       return this.#refuse('access-required', head, visit, access, from, {
         link: use === 'used' ? 'used' : 'ended',
       });
