@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { RequestDetail } from '../../../client/inspector/records.ts';
 import type { SignatureCheck } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
@@ -95,6 +95,10 @@ function Secrets({
   const remove = useAction();
   const [isOpen, setOpen] = useState(false);
   const [secret, setSecret] = useState('');
+  // A layout effect, so that the next key already belongs to the field.
+  useLayoutEffect(() => {
+    if (isOpen) document.getElementById(FIELD_ID)?.focus();
+  }, [isOpen]);
   const { label, hint } = secretWords(signature);
   const problem = add.error?.field === 'secret' ? add.error.text : undefined;
 

@@ -167,16 +167,23 @@ export function hasCommand(event: KeyboardEvent): boolean {
   return (event.ctrlKey || event.metaKey) && !event.altKey;
 }
 
-/** Whether a letter is a command: alone, and not part of a text. */
-export function isLetter(event: KeyboardEvent, letter: string): boolean {
+/** Whether a key is a command: alone, and not part of a text. */
+function isAlone(event: KeyboardEvent, key: string): boolean {
   const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.repeat;
-  return isPlain && event.key === letter && !isTyping(event);
+  return isPlain && event.key === key && !isTyping(event);
+}
+
+/** The same for a letter that acts on something, unless a form is open beside it, for which the letter may be meant. */
+export function isLetter(event: KeyboardEvent, letter: string): boolean {
+  if (!isAlone(event, letter)) return false;
+  const screen = event.target instanceof Element ? event.target.closest('.screen') : null;
+  return (screen ?? document).querySelector('.screen form:not(.create form)') === null;
 }
 
 /** Whether the keys of a shortcut such as `Mod+Shift+O` are pressed; `Mod` is Control, or Command on macOS. */
 export function arePressed(event: KeyboardEvent, keys: string): boolean {
   const [key = '', ...modifiers] = keys.split('+').toReversed();
-  if (modifiers.length === 0) return isLetter(event, key);
+  if (modifiers.length === 0) return isAlone(event, key);
   const hasShift = modifiers.includes('Shift');
   return hasCommand(event) && event.shiftKey === hasShift && event.key.toLowerCase() === key.toLowerCase();
 }
