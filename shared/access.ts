@@ -100,7 +100,7 @@ export const ACCESS_VIEW = described(
     },
     'TunnelAccess',
   ),
-  'an empty object if the tunnel is open to everyone',
+  'an empty object if the tunnel is open to anyone',
 );
 export type AccessView = TypeOf<typeof ACCESS_VIEW>;
 
@@ -109,7 +109,7 @@ function atMost<Item>(max: number, item: Field<Item>): Field<readonly Item[]> {
   return { ...listOf(item), accepts: yup.array(item.accepts).max(max).required() };
 }
 
-/** A tunnel that is open to everyone. */
+/** A tunnel that is open to anyone. */
 export const OPEN: Access = {
   allow: [],
   basic: [],

@@ -16,7 +16,7 @@ svg{color:var(--accent)}
 /** The style sheet of pages with a message. */
 export const PAGE_STYLE = `${BASE_STYLE}
 body{min-height:100vh;display:grid;place-items:center}
-main{max-width:30rem;padding:2rem}
+main{box-sizing:border-box;width:min(34rem,100%);padding:2rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem;overflow-wrap:anywhere;white-space:pre-line}
 code{font-size:1rem;overflow-wrap:anywhere}
 .go{display:inline-block;margin:.5rem 0;padding:.5rem 1.25rem;border:2px solid var(--accent);border-radius:.5rem;background:var(--accent);color:var(--paper);font:inherit;font-weight:600;text-decoration:none}

@@ -472,7 +472,7 @@ export const QUESTION_MESSAGES = {
   'question.extendBy': 'extend the tunnel {slug} to port {port} by {ttl}',
   'question.link': 'create a link that gives access to the tunnel {slug} to port {port}',
   'question.admit': 'admit the visitor at {address} to the tunnel {slug} to port {port}',
-  'question.everybody': 'open to everyone',
+  'question.anyone': 'open to anyone',
   'question.visitors': 'for visitors with: {ways}',
   'policy.login': 'login ({names})',
   'policy.password': 'password',

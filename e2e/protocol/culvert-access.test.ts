@@ -172,7 +172,7 @@ describe('culvert and access to its tunnel', () => {
   it('changes a live tunnel, creates links to it, and revokes them', async () => {
     const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'changed']);
     const locked = await run(['access', 'changed', '--links']);
-    assert.equal(locked.out, 'Access to changed is restricted: signed link.\nBefore: open to everyone.');
+    assert.equal(locked.out, 'Access to changed is restricted: signed link.\nBefore: open to anyone.');
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 401));
     const made = await run([
       'link',
@@ -193,7 +193,7 @@ describe('culvert and access to its tunnel', () => {
     assert.equal(visitorOf(await ask(tunnel, [['Cookie', cookie]])), 'link:f%C3%BCr Ann');
     assert.equal((await run(['link', '--revoke', link.id])).out, 'Revoked.');
     await eventually(10_000, async () => assert.equal((await ask(tunnel, [['Cookie', cookie]])).status, 401));
-    assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to everyone\.\n/);
+    assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to anyone\.\n/);
     await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 200));
   });
 

@@ -300,7 +300,7 @@ describe('culvert mcp', () => {
         await refused('open_tunnel', { ...open, port: wrong });
       for (const ttl of ['11m', '-1m', '10m ', '1m;1h', '']) await refused('open_tunnel', { ...open, ttl });
       for (const access of [{}, { allow: ['0.0.0.0/0', '::/0'] }, { tokens: [] }, { links: false }])
-        assert.match(await refused('open_tunnel', { port, ...access }), /open to everyone/);
+        assert.match(await refused('open_tunnel', { port, ...access }), /open to anyone/);
       for (const other of [{ local_host: '192.0.2.1' }, { hosts: {} }, { __proto__x: 1 }, { wildcard: true }])
         assert.match(await refused('open_tunnel', { ...open, ...other }), /There is no parameter/);
       assert.match(await refused('diagnose', { port: port + 1 }), /not allowed/);
@@ -310,8 +310,8 @@ describe('culvert mcp', () => {
       const leftMs = Date.parse(at) - Date.now();
       assert.ok(leftMs <= 600_000 && leftMs > 300_000, at);
       assert.match(await refused('extend_tunnel', { tunnel: slug, ttl: '9m59s' }), /at most/);
-      assert.match(await refused('set_access', { tunnel: slug }), /open to everyone/);
-      assert.match(await refused('set_access', { tunnel: slug, allow: ['0.0.0.0/0'] }), /open to everyone/);
+      assert.match(await refused('set_access', { tunnel: slug }), /open to anyone/);
+      assert.match(await refused('set_access', { tunnel: slug, allow: ['0.0.0.0/0'] }), /open to anyone/);
       await client.close();
     });
 
@@ -333,7 +333,7 @@ describe('culvert mcp', () => {
       const shown = await ui.shows(/Type \d{4} to allow/);
       assert.match(
         shown,
-        new RegExp(`an agent wants to open the tunnel named to port ${service.port}, open to everyone`),
+        new RegExp(`an agent wants to open the tunnel named to port ${service.port}, open to anyone`),
       );
       assert.equal(await live(), 0);
       ui.type(`${/Type (\d{4})/.exec(shown)?.[1]}\r`);

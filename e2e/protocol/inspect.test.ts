@@ -203,13 +203,13 @@ describe('culvert inspect', () => {
         method: 'POST',
         target: '/large',
         host: `${name}.localhost`,
-        body: `${'x'.repeat(200_000)}needle`,
+        body: `${'x'.repeat(300_000)}needle`,
       });
       const replay = inspect('replay', '1', '--tunnel', name);
       const { code } = await replay.exit();
       assert.equal(code, name === 'kept' ? 0 : 1, replay.stderr);
-      if (name === 'kept') assert.match(replay.lines.join('\n'), /got 200006/);
-      else assert.match(replay.stderr, /only 64 KiB of its body was recorded/);
+      if (name === 'kept') assert.match(replay.lines.join('\n'), /got 300006/);
+      else assert.match(replay.stderr, /only 256 KiB of its body was recorded/);
       const found = await list('--search', 'needle', '--tunnel', name);
       assert.equal(found.length, name === 'kept' ? 2 : 0);
       await client.stop();

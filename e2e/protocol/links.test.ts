@@ -158,7 +158,7 @@ describe('signed links (protocol.md section 11.2)', () => {
     assert.match(page.text, /action="\/a\?b&amp;culvert_gate"/);
     assert.doesNotMatch(page.text, /culvert_pass=/);
     await locked.setAccess(tunnel, LINKS);
-    assert.match((await open(made)).text, /<h1>This link has expired<\/h1>/);
+    assert.match((await open(made)).text, /<h1>This link is no longer valid<\/h1>/);
     const json = await open(made, []);
     assertRefused(json);
     assert.equal((JSON.parse(json.text) as { code: string }).code, 'access-required');

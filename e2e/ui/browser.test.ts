@@ -38,7 +38,7 @@ describe('the window in a browser', () => {
   async function openSignedIn(expected?: RegExp) {
     const [opened, relay] = await Promise.all([open(expected), sharedRelay()]);
     const account = await createAccount(relay);
-    await opened.page.getByLabel('In a plain file').check();
+    await opened.page.getByLabel('In a file that only you can read').check();
     await signIn(opened.page, relay.url, account.key);
     await opened.page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     return { ...opened, account };

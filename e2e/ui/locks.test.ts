@@ -119,7 +119,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     const rows = page.getByRole('list', { name: `Tokens of ${slug}` }).getByRole('listitem');
     const ci = rows.filter({ hasText: 'ci' });
     await page.getByRole('button', { name: 'Revoke the token ci' }).click();
-    await page.getByText('Without its last token, the tunnel would be open to everyone.').waitFor();
+    await page.getByText('Without its last token, the tunnel would be open to anyone.').waitFor();
     await page.getByLabel('Name of the token').fill('agent');
     await page.getByRole('button', { name: 'Create token' }).click();
     const agent = rows.filter({ hasText: 'agent' });
@@ -147,7 +147,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     await eventually(20_000, async () => assert.deepEqual(await statuses(), [401, 200]));
   });
 
-  it('by addresses, after invalid ones; for everyone again; and as another program sets it', async () => {
+  it('by addresses, after invalid ones; for anyone again; and as another program sets it', async () => {
     const { page, app, account } = await online(fixture);
     const { url, slug } = await app.tunnel();
     await choose(page, slug, 'These addresses');
@@ -162,7 +162,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();
     await field.waitFor({ state: 'detached' });
     await becomes(url, 403);
-    await lock(page, slug, 'Everyone');
+    await lock(page, slug, 'Anyone');
     await becomes(url, 200);
 
     const [tunnel] = await account.api.list();
@@ -218,10 +218,10 @@ scenarios('access to a tunnel in any window', (fixture) => {
     const keys = page.keyboard;
     await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
     await keys.press('Tab');
-    await focusedName(page, /: Everyone$/);
+    await focusedName(page, /: Anyone$/);
     await keys.press('Enter');
     await keys.press('Tab');
-    await focusedName(page, /^Everyone$/, 'radio');
+    await focusedName(page, /^Anyone$/, 'radio');
     await keys.press('ArrowRight');
     await focusedName(page, /^Password$/, 'radio');
     const field = page.getByRole('textbox', { name: 'Password' });
@@ -244,7 +244,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     await keys.press('Enter');
     await tabTo(page, /^Password$/, 'radio');
     await keys.press('ArrowLeft');
-    await focusedName(page, /^Everyone$/, 'radio');
+    await focusedName(page, /^Anyone$/, 'radio');
     await keys.press('Enter');
     await focused(page, `lock-${(await app.tunnel()).key}`);
     assert.equal((await app.tunnel()).lock.kind, 'anyone');

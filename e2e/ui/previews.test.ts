@@ -150,7 +150,7 @@ describe('previews of bodies', () => {
     const table = page.getByRole('table', { name: 'Form' });
     assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
       'Zoë <img src=x onerror=alert(1)>',
-      'mug.png, image/png, 3 bytes',
+      'mug.png, image/png, 3 B',
     ]);
     assert.equal(await page.locator('.message img').count(), 0);
     await assertReadable(page, 'a form');

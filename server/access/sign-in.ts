@@ -52,7 +52,7 @@ export interface Place {
 
 /** What the flow has to know about a tunnel. */
 export interface SignInTunnel {
-  /** `undefined` for a tunnel that is open to everyone */
+  /** `undefined` for a tunnel that is open to anyone */
   readonly access: Pick<AccessPolicy, 'signIn'> | undefined;
   /** Whether one of its addresses begins like this. */
   readonly isAt: (place: Place) => boolean;

@@ -48,7 +48,7 @@ export interface AccessPageContext {
 
 const REFUSED_LINKS = {
   ended: {
-    title: 'This link has expired',
+    title: 'This link is no longer valid',
     text: 'The link that you followed no longer gives access. Ask the person who sent it to you for a new one.',
   },
   used: {

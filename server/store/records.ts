@@ -188,7 +188,7 @@ export const TABLES = {
     bytesIn: big(),
     bytesOut: big(),
     requests: big(),
-    /** `null` for a tunnel that is open to everyone */
+    /** `null` for a tunnel that is open to anyone */
     access: json<StoredAccess>().orNull,
     /** how often that has changed: of two readings, the higher one is the later */
     accessRevision: integer(),

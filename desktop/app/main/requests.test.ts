@@ -52,16 +52,18 @@ describe('a request edited in the window', () => {
 
   it('keeps a body that is too large to edit', () => {
     const log = new RequestLog(undefined, undefined, () => 1024 * 1024);
-    log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
+    log
+      .open()
+      .toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`));
     const detail = log.detail(1) ?? assert.fail();
     const { body, bodySize, isLarge, isCut } = editView(detail, undefined);
-    assert.deepEqual([body, bodySize, isLarge, isCut], [undefined, 70_000, true, false]);
+    assert.deepEqual([body, bodySize, isLarge, isCut], [undefined, 300_000, true, false]);
   });
 
   it('has no editable body if that is not text, or was truncated', () => {
     const binary = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\xff');
     assert.equal(editView(binary, undefined).body, undefined);
-    const long = recorded(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+    const long = recorded(`POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`);
     const cut = editView(long, undefined);
     assert.deepEqual([cut.body, cut.isCut], [undefined, true]);
   });

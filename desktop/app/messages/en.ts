@@ -77,6 +77,8 @@ const BODY = {
   'body.jsonFault': 'Invalid JSON at line {line, number}, column {column, number}: {found}',
   'body.notText': 'Not text',
   'body.notFound': 'No matches',
+  'body.firstMembers': '{braces} first {count, plural, one {member} other {# members}}',
+  'body.firstElements': '{braces} first {count, plural, one {element} other {# elements}}',
   'body.members': '{braces} {count, plural, one {# member} other {# members}}',
   'body.elements': '{braces} {count, plural, one {# element} other {# elements}}',
   'body.moreThan': 'more than {bytes}',
@@ -383,7 +385,7 @@ const LOCK = {
   'tokens.usedNow': 'used just now',
   'lock.signIn': 'Who may sign in',
   'lock.signInHint':
-    'For example, ann@example.com, *@example.com, group:ops, or * for everyone. Separate them with commas or line breaks.',
+    'For example, ann@example.com, *@example.com, group:ops, or * for anyone. Separate them with commas or line breaks.',
   'lock.giveSignIn': 'Enter who may sign in, such as ann@example.com or *@example.com.',
   'lock.notSignIn': '“{text}” is not valid. Enter ann@example.com, *@example.com, group:NAME or *.',
   'lock.tooManySignIn': 'Enter at most {max} rules.',
@@ -460,8 +462,8 @@ const LOCK = {
   'lock.isCopiedBothOf': 'Copied link and password for {slug}',
   'lock.badPrefix': '“{text}”: the part after the slash must be a number up to {max}.',
   'lock.moreAddresses': '{count} more',
-  'lock.kind.anyone': 'Everyone',
-  'lock.kind.anyone.hint': 'Everyone who has the address gets access.',
+  'lock.kind.anyone': 'Anyone',
+  'lock.kind.anyone.hint': 'Anyone who has the address gets access.',
   'lock.kind.password': 'Password',
   'lock.kind.password.hint': 'Visitors enter the password on a page. Scripts cannot do that.',
   'lock.kind.links': 'Only with a link',
@@ -588,10 +590,10 @@ const LOG = {
   'request.leavesOut':
     '{secrets, plural, one {# secret is} other {# secrets are}} left out of copies and exports. To include {secrets, plural, one {it} other {them}}, choose Show secrets.',
   'request.inAndOut': '{received} in, {sent} out',
-  'request.status.broken': 'broken',
+  'request.status.broken': 'cut off',
   'request.status.notSent': 'not sent',
   'request.status.waiting': 'waiting',
-  'request.status.cut': '{status} cut',
+  'request.status.cut': '{status} cut off',
   'request.status.live': 'live',
   'log.menu': 'Actions for {method} {target}',
   'log.menu.open': 'Open',
@@ -716,7 +718,7 @@ const PROBLEMS = {
   'problem.usersElsewhere':
     "Culvert does not store this tunnel's users and passwords, so it cannot set them again. Open its project again, or expose the port again.",
   'problem.lastToken':
-    'Without its last token, the tunnel would be open to everyone. Create another token first, or change who has access.',
+    'Without its last token, the tunnel would be open to anyone. Create another token first, or change who has access.',
   'problem.tokenUnknown': 'This token can no longer be copied. Revoke it, and create a new one.',
   'problem.passwordUnknown':
     'This password was not set in this app or is no longer known. Set a new password.',
@@ -893,9 +895,9 @@ const SIGN_IN = {
   'signIn.keep.session.hint': 'Nothing is stored. You will have to sign in again next time.',
   'signIn.keep.session.kept':
     'The key is kept in memory only. You will have to sign in again after quitting Culvert.',
-  'signIn.keep.file': 'In a plain file',
-  'signIn.keep.file.hint': 'The file is not encrypted: any program that you run can read it.',
-  'signIn.keep.file.kept': 'In a plain file that any program you run can read.',
+  'signIn.keep.file': 'In a file that only you can read',
+  'signIn.keep.file.hint': 'The file is not encrypted, so programs that you run can read it, too.',
+  'signIn.keep.file.kept': 'Stored in a file that only you can read. It is not encrypted.',
 } as const;
 
 /** Signatures of webhooks and their secrets. */

@@ -95,10 +95,10 @@ const NAMED_MAX = 3;
 
 /** Who may visit a tunnel, in words. */
 export function accessText(access: AccessView): string {
-  return describeAccess(access) ?? 'everyone';
+  return describeAccess(access) ?? 'anyone';
 }
 
-/** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for everybody */
+/** @returns the policy in words, such as `password or signed link, only from 10.0.0.0/8`; `undefined` for anyone */
 export function describeAccess(access: AccessView): string | undefined {
   const message = accessMessage(access);
   return message && textOf(message);

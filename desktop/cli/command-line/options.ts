@@ -124,7 +124,7 @@ export const OPTION_TABLE = {
   'keep-bodies': {
     type: 'string',
     value: 'SIZE',
-    text: 'How much of each body the request log keeps, from 64KB (the default) to 10MB. Larger bodies push out older requests, because the log has at most 50 MB.',
+    text: 'How much of each body the request log keeps, from 64KB to 10MB. The default is 256KB. Larger bodies push out older requests, because the log has at most 50 MB.',
   },
   auth: {
     type: 'string',
@@ -155,7 +155,7 @@ export const OPTION_TABLE = {
     type: 'string',
     multiple: true,
     value: 'WHO',
-    text: 'Admit people who sign in with the identity provider of the relay: ann@example.com, "*@example.com", group:NAME or "*" for everyone it knows. You can repeat this option.',
+    text: 'Admit people who sign in with the identity provider of the relay: ann@example.com, "*@example.com", group:NAME or "*" for anyone it knows. You can repeat this option.',
   },
   mcp: {
     type: 'boolean',
@@ -218,7 +218,7 @@ export const OPTION_TABLE = {
     value: 'DURATION',
     text: 'Longest remaining lifetime of a tunnel, such as 1h. Default: as long as the command runs.',
   },
-  'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to everyone.' },
+  'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to anyone.' },
   ask: {
     type: 'boolean',
     text: 'Ask you before anything becomes public. Each answer applies to one action.',

@@ -26,7 +26,7 @@ export const accessCommand = defineCommand({
   operands: { tunnel: TUNNEL },
   summary: "Show or replace a tunnel's access policy",
   options: { Access: [...ACCESS_POLICY, 'open'], Agents: ['revoke-agent'], ...COMMON },
-  meanings: { open: 'Admit everyone. This option cannot be combined with the other access options.' },
+  meanings: { open: 'Admit anyone. This option cannot be combined with the other access options.' },
   examples: {
     'culvert access my-app': 'show the access policy, and when tokens and agents were last used',
     'culvert access my-app --token ci --token agent': 'admit two programs; to revoke a token, leave it out',
@@ -67,7 +67,7 @@ export const accessCommand = defineCommand({
     const changed = await api.setAccess(tunnel.id, await completeAccess(wanted, prompt));
     const { madePassword } = wanted;
     const made = madeTokens(changed.access);
-    const before = describeAccess(tunnel.access) ?? 'open to everyone';
+    const before = describeAccess(tunnel.access) ?? 'open to anyone';
     const lines = [
       ...made.map(({ name, token }) => `Token ${name}: ${token}\n`),
       ...(madePassword === undefined ? [] : [`Password: ${madePassword}\n`]),
@@ -106,7 +106,7 @@ function readAction(values: Values): { wanted?: AccessOptions | undefined; agent
   const agent = readOption('revoke-agent', values['revoke-agent'], AGENT_ID_RULE);
   const isGiven = ACCESS_POLICY.some((name) => values[name] !== undefined);
   if (isGiven && open === true)
-    throw new UsageError('--open gives everyone access, so it cannot be combined with other access options.');
+    throw new UsageError('--open gives anyone access, so it cannot be combined with other access options.');
   if (agent !== undefined && (isGiven || open === true))
     throw new UsageError('--revoke-agent keeps the access policy. Leave out the other access options.');
   return { agent, wanted: isGiven || open === true ? readAccessOptions(values) : undefined };
@@ -153,7 +153,5 @@ function agentTable(agents: readonly Agent[] = []): string {
 
 function stateOf({ slug, access }: Tunnel): string {
   const lock = describeAccess(access);
-  return lock === undefined
-    ? `${slug} is open to everyone.\n`
-    : `Access to ${slug} is restricted: ${lock}.\n`;
+  return lock === undefined ? `${slug} is open to anyone.\n` : `Access to ${slug} is restricted: ${lock}.\n`;
 }

@@ -17,7 +17,7 @@ export const mcpCommand = defineCommand({
   examples: {
     'culvert mcp': 'serve an agent without bounds',
     'culvert mcp --ports 3000-3999 --max-ttl 1h': 'allow tunnels to these ports only, for at most an hour',
-    'culvert mcp --require-access': 'refuse tunnels that are open to everyone',
+    'culvert mcp --require-access': 'refuse tunnels that are open to anyone',
     'culvert mcp --ask': 'ask you before anything becomes public',
   },
   details: `

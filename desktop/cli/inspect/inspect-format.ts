@@ -73,7 +73,7 @@ function statusText(request: RequestSummary): string {
   if (isUnsent(request)) return 'not sent';
   const { status, isBroken } = request;
   if (!isBroken) return status === undefined ? '…' : String(status);
-  return status === undefined ? 'broken' : `${status} broken`;
+  return status === undefined ? 'cut off' : `${status} cut off`;
 }
 
 /** Both messages of a request, unchanged except that bodies are decompressed. */

@@ -23,7 +23,7 @@ export interface Bounds {
   readonly ports: readonly PortRange[] | undefined;
   /** s; `undefined` for what the relay allows */
   readonly maxTtl: number | undefined;
-  /** whether no tunnel may be open to everyone */
+  /** whether no tunnel may be open to anyone */
   readonly requireAccess: boolean;
   /** whether a person approves what makes something public */
   readonly ask: boolean;
@@ -93,7 +93,7 @@ export function checkAccess(
   const isGuarded = lists || password !== undefined || links || knock || !requireAccess;
   if (isGuarded) return;
   throw new ToolFailure(
-    'The owner does not allow tunnels that are open to everyone (--require-access of culvert mcp). ' +
+    'The owner does not allow tunnels that are open to anyone (--require-access of culvert mcp). ' +
       'Set at least one of password, links, knock, tokens and sign_in.',
   );
 }

@@ -11,9 +11,9 @@ import { LineReader } from '../../client/line-reader.ts';
 import { jsonLine } from '../output/format.ts';
 
 /**
- * Longest message that `culvert mcp` reads: an edited body of 64 KiB, even if each of its characters is escaped.
+ * Longest message that `culvert mcp` reads: an edited body of 256 KiB, even if each of its characters is escaped.
  */
-export const MCP_MESSAGE_MAX_BYTES = 1024 * 1024;
+export const MCP_MESSAGE_MAX_BYTES = 4 * 1024 * 1024;
 /** Maximum number of tool calls that `culvert mcp` runs at a time. More are refused. */
 const MCP_CALLS_MAX = 32;
 /** How much output may wait for a client that does not read, before `culvert mcp` stops reading its messages. */

@@ -151,7 +151,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
     [
       'Open a tunnel',
       'Makes a port of this machine reachable at a public HTTPS address, which the result contains. The tunnel closes when this session ends. ' +
-        'Without password, links, knock, tokens or sign_in, everyone who knows the address can visit it.',
+        'Without password, links, knock, tokens or sign_in, anyone who knows the address can visit it.',
     ],
     'public',
     {
@@ -256,7 +256,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
   create_link: tool(
     [
       'Create a signed link',
-      'Creates a signed link. Everyone who has the link can visit (with once: the first browser that opens it), if the access policy of the tunnel includes links. It is shown only once.',
+      'Creates a signed link. Anyone who has the link can visit (with once: the first browser that opens it), if the access policy of the tunnel includes links. It is shown only once.',
     ],
     'public',
     {
@@ -440,7 +440,7 @@ function instructions({ ports, maxTtl, requireAccess, ask }: Bounds): string {
   const bounds = [
     ...(ports === undefined ? [] : [`only ${describePorts(ports)} can have a tunnel`]),
     ...(maxTtl === undefined ? [] : [`a tunnel lives at most ${maxTtl} seconds from now`]),
-    ...(requireAccess ? ['no tunnel may be open to everyone'] : []),
+    ...(requireAccess ? ['no tunnel may be open to anyone'] : []),
     ...(ask
       ? [
           `the owner is asked before anything becomes public, and has ${MCP_ASK_TIMEOUT_MS / 60_000} minutes to answer`,
@@ -567,7 +567,7 @@ function wantedMessage({ allow, password, links, knock, tokens, sign_in }: Acces
     sign_in,
   };
   const ways = accessMessage(view);
-  return ways === undefined ? toMessage('question.everybody') : toMessage('question.visitors', { ways });
+  return ways === undefined ? toMessage('question.anyone') : toMessage('question.visitors', { ways });
 }
 
 async function changeAccess(

@@ -117,10 +117,18 @@ export function agentText({ host, returns_to }: KnockClient): string {
   return `agent of ${id}${id === returns ? '' : `, returning to ${returns},`}`;
 }
 
-/** Letters that are one column wide and written from left to right: Latin, Greek and Cyrillic. */
-const LETTERS = String.raw`[\u{c0}-\u{24f}\u{370}-\u{4ff}]&&\p{L}`;
+/** Letters that are one column wide and written from left to right, Latin, Greek and Cyrillic, and currency signs. */
+const LETTERS = String.raw`[\u{a2}-\u{a5}\u{c0}-\u{24f}\u{370}-\u{4ff}\u{20a0}-\u{20c0}]&&[\p{L}\p{Sc}]`;
 const ONLY_LETTERS = new RegExp(`^[${LETTERS}]+$`, 'v');
+/** Other signs of one column that texts contain: `°`, `—`, `“`, `…`. */
+const SIGNS = String.raw`[\u{a1}-\u{bf}\u{2010}-\u{2027}\u{2030}-\u{205e}]&&[\p{P}\p{S}\p{N}]`;
 const NO_LETTER = new RegExp(`[^\u{20}-\u{7e}[${LETTERS}]]`, 'gv');
+const NO_TEXT = new RegExp(`[^\u{20}-\u{7e}[${LETTERS}][${SIGNS}]]`, 'gv');
+
+/** A line of a recorded message, for a terminal: characters that are not one column wide are escaped. */
+export function messageLine(line: string): string {
+  return line.replace(NO_TEXT, escapeCharacter);
+}
 
 /**
  * The target of a visitor's request, for a terminal: `/caf%C3%A9` is `/café`. Other percent codes stay, such as spaces,

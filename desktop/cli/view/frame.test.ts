@@ -74,10 +74,10 @@ describe('frame', () => {
       'also         http://localhost:8080/t/my-app',
       'Forwards to  http://localhost:3000',
       `Expires      in 1 min, ${localTime(TUNNEL.expires_at)} (e extends)`,
-      'Traffic      1 request, 512 B in, 2.0 kB out',
+      'Traffic      1 request, 512 B in, 2 KiB out',
       '',
-      `${at}  GET      404    12 ms    2.0 kB  /x?y`,
-      `${at}  GET      200    12 ms    2.0 kB  /1`,
+      `${at}  GET      404    12 ms     2 KiB  /x?y`,
+      `${at}  GET      200    12 ms     2 KiB  /1`,
     ]);
   });
 
@@ -169,10 +169,10 @@ describe('frame', () => {
     ]);
     assert.deepEqual(lines.slice(2), [
       'web   ›● http://my-app.demo.localhost:8080',
-      '         1 min left (e extends), to http://localhost:3000, 1 request, 512 B in, 2.0 kB out',
+      '         1 min left (e extends), to http://localhost:3000, 1 request, 512 B in, 2 KiB out',
       'api-2  ○ Opening…',
       '',
-      `${clockTime(NOW)}  web    GET      200    12 ms    2.0 kB  /1`,
+      `${clockTime(NOW)}  web    GET      200    12 ms     2 KiB  /1`,
     ]);
   });
 
@@ -184,8 +184,8 @@ describe('frame', () => {
     ];
     const rows = draw([panel({ requests })]).slice(-3);
     assert.match(rows[0] ?? '', /GET +… +0 B +\/4$/);
-    assert.match(rows[1] ?? '', /GET +200 +broken +2\.0 kB +\/3$/);
-    assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2\.0 kB +again 1: \/2$/);
+    assert.match(rows[1] ?? '', /GET +200 +cut off +2 KiB +\/3$/);
+    assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2 KiB +again 1: \/2$/);
   });
 
   it('marks imported requests, and which of them were never sent', () => {
@@ -194,13 +194,13 @@ describe('frame', () => {
       request(1, { isImported: true, status: undefined, durationMs: 0, bytesOut: 0 }),
     ];
     const rows = draw([panel({ requests })]).slice(-2);
-    assert.match(rows[0] ?? '', /GET +200 +12 ms +2\.0 kB +imported: \/2$/);
+    assert.match(rows[0] ?? '', /GET +200 +12 ms +2 KiB +imported: \/2$/);
     assert.match(rows[1] ?? '', /GET +not sent +0 B +imported: \/1$/);
   });
 
   it('names the visitor if visitors have to sign in', () => {
     const requests = [request(1, { visitor: 'link:für Ann' })];
-    assert.match(draw([panel({ requests })]).at(-1) ?? '', /kB {2}link:f\\xfcr Ann {2}\/1$/);
+    assert.match(draw([panel({ requests })]).at(-1) ?? '', /KiB {2}link:f\\xfcr Ann {2}\/1$/);
   });
 
   it('lets no visitor write to the terminal', () => {

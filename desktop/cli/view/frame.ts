@@ -214,7 +214,7 @@ function row(name: string, value: string, style: Span['style'] = 'plain'): Line 
   return [span(name.padEnd(NAME_COLUMNS), 'dim'), span(escapeControls(value), style)];
 }
 
-/** Nothing for a tunnel that is open to everyone. */
+/** Nothing for a tunnel that is open to anyone. */
 function lockLines({ tunnel, madePassword, madeTokens }: PanelState, columns: number): Line[] {
   const lock = describeAccess(tunnel?.access ?? {});
   if (lock === undefined) return [];

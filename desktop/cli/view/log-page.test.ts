@@ -10,7 +10,7 @@ function setUp(targets: readonly string[]) {
   const add = (target: string): void => {
     const recording = log.open();
     recording.toLocal(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\nCookie: sid=s3cret\r\n\r\n`));
-    recording.toVisitor(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}'));
+    recording.toVisitor(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 18\r\n\r\n{"a":"5 € – 漢"}'));
   };
   for (const target of targets) add(target);
   const replayed: number[] = [];
@@ -57,7 +57,7 @@ describe('the request log of the view', () => {
     press('down', 'enter');
     assert.match(
       text(40),
-      /GET \/one HTTP\/1\.1[^]*Cookie: sid=\[redacted\][^]*200 OK[^]*\{\n {2}"a": 1\n\}/,
+      /GET \/one HTTP\/1\.1[^]*Cookie: sid=\[redacted\][^]*200 OK[^]*\{\n {2}"a": "5 € – \\u\{6f22\}"\n\}/,
     );
     press('page-down');
     assert.doesNotMatch(text(6), /GET \/one HTTP/);

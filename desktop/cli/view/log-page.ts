@@ -5,7 +5,7 @@ import {
   type RequestSummary,
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
-import { clockTime, duration, escapeVisitorText, targetText } from '../output/format.ts';
+import { clockTime, duration, escapeVisitorText, messageLine, targetText } from '../output/format.ts';
 import { detailText } from '../inspect/inspect-format.ts';
 import type { PanelState } from './panel.ts';
 import { type Line, shorten, type Size, span, type Style } from './text.ts';
@@ -150,7 +150,7 @@ export class LogPage {
     const shown = lines.slice(this.#top, this.#top + this.#rows);
     return [
       [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')],
-      shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]),
+      shown.map((line) => [span(messageLine(line.replaceAll('\t', '  ')))]),
     ];
   }
 }
@@ -205,7 +205,7 @@ function outcome(request: RequestSummary): Line {
   if (isUnsent(request)) return [span('not sent'.padStart(13), 'dim')];
   const { status, durationMs, isBroken } = request;
   const text = String(status ?? (isBroken ? '' : '…')).padStart(4);
-  const time = isBroken ? 'broken' : durationMs === undefined ? '' : duration(durationMs);
+  const time = isBroken ? 'cut off' : durationMs === undefined ? '' : duration(durationMs);
   return [span(text, styleOf(status)), span(time.padStart(9), isBroken ? 'bad' : 'dim')];
 }
 

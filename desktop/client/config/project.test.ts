@@ -301,7 +301,7 @@ describe('parseProject', () => {
       ttl: undefined,
       idle: false,
       compress: 'auto',
-      keepBodies: 64 * 1024,
+      keepBodies: 256 * 1024,
       headers: NO_HEADER_CHANGES,
       access: OPEN,
       madePassword: undefined,

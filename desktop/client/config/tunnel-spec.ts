@@ -4,7 +4,7 @@ import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-ch
 import { uriHost } from '../../../shared/networks.ts';
 import { type CompressMode, PORT_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { type LocalTarget, usesTls } from '../local/local-service.ts';
-import { RECORDED_BODY_MAX_BYTES } from '../inspector/records.ts';
+import { RECORDED_BODY_MAX_BYTES, RECORDED_BODY_MIN_BYTES } from '../inspector/records.ts';
 
 /**
  * Maximum number of bytes that users can have recorded for each body: a few of that size fit into
@@ -117,18 +117,18 @@ export const WAIT_RULE: ValueRule = {
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Sizes with a unit. KB and MB are binary, like the limits, so that `64KB` is the default. */
+/** Sizes with a unit. KB and MB are binary, like the limits, so that `256KB` is the default. */
 export const KEEP_BODIES_RULE: ValueRule = {
   code: 'keepBodies',
   accepts: (value) => typeof value === 'string' && parseSize(value) !== undefined,
-  accepted: `a size from ${RECORDED_BODY_MAX_BYTES / KIB}KB to ${KEPT_BODY_MAX_BYTES / MIB}MB, such as 256KB or 1MB`,
+  accepted: `a size from ${RECORDED_BODY_MIN_BYTES / KIB}KB to ${KEPT_BODY_MAX_BYTES / MIB}MB, such as 256KB or 1MB`,
 };
 
 /** Reads a size that the request log can keep of each body. @returns bytes; `undefined` for anything else */
 export function parseSize(text: string): number | undefined {
   const [, count = '', unit = ''] = /^(\d{1,5}) ?([km])i?b?$/i.exec(text) ?? [];
   const bytes = Number(count) * (unit.toLowerCase() === 'k' ? KIB : MIB);
-  return bytes >= RECORDED_BODY_MAX_BYTES && bytes <= KEPT_BODY_MAX_BYTES ? bytes : undefined;
+  return bytes >= RECORDED_BODY_MIN_BYTES && bytes <= KEPT_BODY_MAX_BYTES ? bytes : undefined;
 }
 
 export const FLAG_RULE: ValueRule = {

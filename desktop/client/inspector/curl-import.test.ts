@@ -175,9 +175,9 @@ describe('an imported curl command', () => {
 
   it('reports that its body was cut when it was exported', () => {
     const cut = Buffer.from(
-      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`,
+      `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`,
     );
     const { isCut, body } = importCurl(curlCommand(recorded(cut), 'http://x', 'posix'));
-    assert.deepEqual([isCut, body.length], [true, 64 * 1024]);
+    assert.deepEqual([isCut, body.length], [true, 256 * 1024]);
   });
 });

@@ -87,7 +87,7 @@ describe('a request as a curl command', () => {
   });
 
   it('notes that the recorded body is incomplete', () => {
-    const request = `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`;
+    const request = `POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`;
     assert.match(commandFor(request), /^# The rest of the body was not recorded/);
   });
 });
@@ -176,7 +176,7 @@ describe('a request as a curl command for PowerShell', () => {
   });
 
   it('has no secrets unless requested, and notes that the recorded body is incomplete', () => {
-    const request = `POST /?token=abc HTTP/1.1\r\nAuthorization: Bearer abc\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`;
+    const request = `POST /?token=abc HTTP/1.1\r\nAuthorization: Bearer abc\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`;
     const command = commandFor(request, false, 'powershell');
     assert.doesNotMatch(command, /abc/);
     assert.match(command, /^# The rest of the body was not recorded/);

@@ -141,7 +141,7 @@ describe('an edited request', () => {
         'fields',
         /The headers can total at most 32 KiB/,
       ],
-      [{ body: Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1) }, 'body', /at most 64 KiB\. This one is 65 KiB/],
+      [{ body: Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1) }, 'body', /at most 256 KiB\. This one is 257 KiB/],
     ];
     for (const [edit, part, text] of wrong)
       assert.match(faults(edit)[part] ?? '', text, JSON.stringify(edit));

@@ -111,7 +111,9 @@ describe('an exported HAR', () => {
 
   it('marks bodies that were cut, and requests without a response', async () => {
     const log = new RequestLog();
-    log.open().toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
+    log
+      .open()
+      .toLocal(Buffer.from(`POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`));
     const [only] = (await exported(log)).log.entries;
     assert.equal(only?.request.postData?.['_truncated'], true);
     assert.match(only.request.postData.comment ?? '', /rest of this body/);
@@ -225,7 +227,7 @@ describe('an imported HAR', () => {
     const entries = [
       {},
       { headers: [{ name: 'X', value: 'a\r\nHost: evil' }] },
-      { method: 'POST', postData: { text: 'x'.repeat(70_000) } },
+      { method: 'POST', postData: { text: 'x'.repeat(300_000) } },
     ].map((change, at) => ({
       request: { method: 'GET', url: `http://x/${at + 1}`, headers: [], ...change },
     }));
@@ -237,7 +239,7 @@ describe('an imported HAR', () => {
     );
     assert.deepEqual(leftOut.map(textOf), [
       'Request 2 was left out: The value of X cannot contain a line break.',
-      'Request 3 was left out: The body can be at most 64 KiB. This one is 69 KiB.',
+      'Request 3 was left out: The body can be at most 256 KiB. This one is 293 KiB.',
     ]);
   });
 });

@@ -304,7 +304,7 @@ describeOnPosix('looking at a running process', () => {
       ['no JSON', ['hello'], 1008],
       ['no message', ['{"kind":"eval"}'], 1008],
       ['calls without an end', Array.from({ length: INSPECT_CALLS_MAX + 1 }, () => follow), 1008],
-      ['bytes without an end', Array.from({ length: 3 }, () => Buffer.alloc(200 * 1024)), 1008],
+      ['bytes without an end', Array.from({ length: 3 }, () => Buffer.alloc(800 * 1024)), 1008],
       ['a long message', ['x'.repeat(INSPECT_REQUEST_MAX_BYTES + 1)], 1009],
     ] as const) {
       const socket = open(path);

@@ -27,10 +27,10 @@ export const INSPECTORS_MAX = 16;
  */
 export const INSPECT_CALLS_MAX = 8;
 /**
- * Largest message of `culvert inspect`: an imported request and its response, with bodies of 64 KiB and their
+ * Largest message of `culvert inspect`: an imported request and its response, with bodies of 256 KiB and their
  * headers.
  */
-export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
+export const INSPECT_REQUEST_MAX_BYTES = 2 * 1024 * 1024;
 
 const WORDS: ErrorWords = {
   describe: describeRefusal,

@@ -85,14 +85,13 @@ describe('indentJson', () => {
 describe('byteSize', () => {
   const cases: [number, string][] = [
     [0, '0 B'],
-    [999, '999 B'],
-    [1000, '1.0 kB'],
-    [1536, '1.5 kB'],
-    [99_949, '99.9 kB'],
-    [123_456, '123 kB'],
-    [999_950, '1.0 MB'],
-    [10 ** 9, '1.0 GB'],
-    [10 ** 15, '1000 TB'],
+    [1023, '1023 B'],
+    [1024, '1 KiB'],
+    [1536, '1.5 KiB'],
+    [65_536, '64 KiB'],
+    [123_456, '121 KiB'],
+    [10 ** 9, '954 MiB'],
+    [10 ** 15, '909 TiB'],
   ];
   for (const [bytes, text] of cases)
     it(`writes ${bytes} as ${text}`, () => assert.equal(byteSize(bytes), text));

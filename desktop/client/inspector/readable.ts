@@ -197,17 +197,24 @@ function isJson(text: string): boolean {
   }
 }
 
-const UNITS = ['kB', 'MB', 'GB', 'TB'];
+const KIB = 1024;
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
-/** `512 B`, `1.5 kB`, `36.2 MB`, `123 MB`: three significant digits and units of 1000, as in the app's window. */
-export function byteSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  let value = bytes / 1000;
+/**
+ * `512 B`, `1.5 KiB`, `36.2 MiB`, `123 MiB`, `64 KiB`: three significant digits and units of 1024, as limits have them.
+ *
+ * @param decimal writes a number with that many decimals
+ */
+export function byteSize(
+  bytes: number,
+  decimal = (value: number, digits: number): string => value.toFixed(digits),
+): string {
+  if (bytes < KIB) return `${decimal(bytes, 0)} B`;
+  let value = bytes / KIB;
   let unit = 0;
-  // 999.95 would become 1000.0.
-  while (value >= 999.95 && unit < UNITS.length - 1) {
-    value /= 1000;
+  while (value >= KIB && unit < UNITS.length - 1) {
+    value /= KIB;
     unit += 1;
   }
-  return `${value.toFixed(value < 100 ? 1 : 0)} ${UNITS[unit]}`;
+  return `${decimal(value, value < 100 && !Number.isInteger(value) ? 1 : 0)} ${UNITS[unit]}`;
 }

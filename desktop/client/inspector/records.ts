@@ -5,7 +5,9 @@ import type { RawEnd } from '../data/stream-filter.ts';
  * Number of bytes recorded for each body by default, as sent, including chunked coding.
  * @limit owner: Recorded part of a body, by default | the rest is not recorded
  */
-export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
+export const RECORDED_BODY_MAX_BYTES = 256 * 1024;
+/** As little as can be chosen, and what is recorded of each WebSocket message. */
+export const RECORDED_BODY_MIN_BYTES = 64 * 1024;
 /** Maximum length of a request search: more than anybody types. */
 export const SEARCH_MAX_CHARS = 200;
 

@@ -183,7 +183,7 @@ describe('a repeated request', () => {
       const upgrade = 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n';
       const log = new RequestLog();
       for (const [request, response] of [
-        [`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`, OK],
+        [`POST / HTTP/1.1\r\nContent-Length: 300000\r\n\r\n${'x'.repeat(300_000)}`, OK],
         [upgrade, 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
         [part, OK],
       ] as const)

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { LOG_START, type RequestSummary, RECORDED_BODY_MAX_BYTES } from './records.ts';
+import {
+  LOG_START,
+  type RequestSummary,
+  RECORDED_BODY_MAX_BYTES,
+  RECORDED_BODY_MIN_BYTES,
+} from './records.ts';
 import {
   LOG_PART_MAX,
   Pulse,
@@ -57,13 +62,13 @@ describe('the request log', () => {
   });
 
   it('uses at most the memory of 200 times two heads and bodies, and releases it', () => {
-    const log = new RequestLog();
+    const log = new RequestLog(undefined, undefined, () => RECORDED_BODY_MIN_BYTES);
     const body = Buffer.alloc(100 * 1024);
     const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;
     const response = `HTTP/1.1 200 OK\r\n${field}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
     const [large, largeResponse] = [post('/', body, field), Buffer.from(response, 'latin1')];
     for (let n = 0; n < 250; n++) exchange(log, large, largeResponse);
-    const max = RECORDED_REQUESTS_MAX * 2 * (RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES);
+    const max = RECORDED_REQUESTS_MAX * 2 * (RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MIN_BYTES);
     assert.ok(log.capturedBytes > max / 2);
     assert.ok(log.capturedBytes <= max, `${log.capturedBytes} bytes`);
     for (let n = 0; n < 200; n++) exchange(log, post('/'));
@@ -222,10 +227,10 @@ describe('the request log', () => {
     });
   });
 
-  it('keeps 64 KiB of a body by default', () => {
+  it('keeps 256 KiB of a body by default', () => {
     const log = new RequestLog();
-    exchange(log, post('/', Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1)));
-    assert.equal(log.detail(1)?.request.body.length, 64 * 1024);
+    exchange(log, post('/', Buffer.alloc(256 * 1024 + 1)));
+    assert.equal(log.detail(1)?.request.body.length, 256 * 1024);
   });
 
   it('shows messages with their fields as sent, without chunked coding or secrets', () => {

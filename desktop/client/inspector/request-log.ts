@@ -27,7 +27,7 @@ import { extensionsOf, MessageLog } from './websocket/message-log.ts';
 export const RECORDED_REQUESTS_MAX = 200;
 /**
  * Maximum memory used for each tunnel's recorded requests and responses: enough for the last 200 with the
- * largest heads, and bodies of the default size.
+ * largest heads, and bodies of 64 KiB.
  * @limit owner: Memory for the request log of a tunnel | the oldest content is dropped
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;

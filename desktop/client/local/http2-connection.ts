@@ -141,7 +141,7 @@ export class Http2Connection implements LocalConnection {
   /** The service accepts no request. No byte of a response was received. */
   refused(exchange: Http2Exchange, error: Error): void {
     const fault = localFault(this.#target, error);
-    this.received(localErrorResponse(exchange.head, fault, this.#target.port));
+    this.received(localErrorResponse(exchange.head, fault));
     this.#handler?.onLocalEnd();
     this.#close(error);
   }

@@ -26,7 +26,7 @@ function respond(
   const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   let ends = 0;
-  const response = new LocalErrorResponse(stream, faultOf(code), 3000, deadlines, () => (ends += 1));
+  const response = new LocalErrorResponse(stream, faultOf(code), deadlines, () => (ends += 1));
   response.start();
   for (const piece of pieces) stream.receive(piece);
   act(response, stream, clock);
@@ -37,9 +37,14 @@ function respond(
 
 describe('LocalErrorResponse', () => {
   for (const [request, code, type, explanation] of [
-    [`${GET}\r\n`, 'local-refused', 'application/json', /^\{"error":.* The port is 3000\./],
+    [`${GET}\r\n`, 'local-refused', 'application/json', /^\{"error":"[^"\d]*","code"/],
     [`${GET}\r\n`, 'local-reset', 'application/json', /^\{"error":.*without sending a response/],
-    [`${GET}Accept: text/html,*/*;q=0.8\r\n\r\n`, 'local-refused', 'text/html', /The port is 3000\./],
+    [
+      `${GET}Accept: text/html,*/*;q=0.8\r\n\r\n`,
+      'local-refused',
+      'text/html',
+      /<p>The tunnel is online[^\d]*<\/p>/,
+    ],
     ['POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody', 'local-refused', 'application/json', /^\{"error":/],
     ['HEAD / HTTP/1.1\r\nHost: a\r\n\r\n', 'local-refused', 'application/json', /^$/],
   ] as const)

@@ -102,7 +102,6 @@ function endsHandshake(target: LocalTarget, { code }: NodeJS.ErrnoException): bo
 export class LocalErrorResponse implements ByteStreamHandler, Expiring {
   readonly #stream: DataSocket;
   readonly #fault: LocalFault;
-  readonly #port: number;
   readonly #deadlines: Deadlines;
   readonly #onEnd: () => void;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
@@ -113,10 +112,9 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
    *
    * @param onEnd called once, when the response has been written or the stream has ended
    */
-  constructor(stream: DataSocket, fault: LocalFault, port: number, deadlines: Deadlines, onEnd: () => void) {
+  constructor(stream: DataSocket, fault: LocalFault, deadlines: Deadlines, onEnd: () => void) {
     this.#stream = stream;
     this.#fault = fault;
-    this.#port = port;
     this.#deadlines = deadlines;
     this.#onEnd = onEnd;
   }
@@ -141,7 +139,7 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
       this.#finish(CloseCode.internalError);
       return;
     }
-    this.#stream.write(localErrorResponse(request, this.#fault, this.#port));
+    this.#stream.write(localErrorResponse(request, this.#fault));
     this.#finish(CloseCode.normal);
   }
 
@@ -169,12 +167,12 @@ export class LocalErrorResponse implements ByteStreamHandler, Expiring {
 }
 
 /** The whole response, in a form the visitor accepts; without content for HEAD. */
-export function localErrorResponse(request: RequestHead, fault: LocalFault, port: number): Buffer {
+export function localErrorResponse(request: RequestHead, fault: LocalFault): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const content = errorContent(
     fault.code,
     { accept: accept.length === 0 ? undefined : accept.join(', '), isGet: request.method === 'GET' },
-    `${fault.text} The port is ${port}.`,
+    fault.text,
   );
   const body = Buffer.from(content.body);
   const head = Buffer.from(

@@ -137,7 +137,7 @@ describeOnPosix('shareFolder', () => {
       ['void', '0 items'],
       ['2.txt', '999 B'],
       ['10.txt', '1 B'],
-      ['café.bin', '30.0 kB'],
+      ['café.bin', '29.3 KiB'],
     ]);
     assert.match(rows[2] ?? '', /<time datetime="2019-11-24T[^"]+">24 Nov 2019<\/time>/);
     assert.match(rows[3] ?? '', />2 Jan<\/time>/);

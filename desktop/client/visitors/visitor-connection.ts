@@ -271,8 +271,8 @@ export class VisitorConnection
 
   /** @param request the part of the request that has arrived */
   #answer(stream: DataSocket, fault: LocalFault, request: readonly Buffer[]): void {
-    const { local, deadlines } = this.#context;
-    const response = new LocalErrorResponse(stream, fault, local.target.port, deadlines, () => this.ended());
+    const { deadlines } = this.#context;
+    const response = new LocalErrorResponse(stream, fault, deadlines, () => this.ended());
     this.#service = response;
     response.start();
     for (const piece of request) response.onStreamData(piece);

@@ -16,7 +16,7 @@ export interface TunnelOptions {
   readonly ttl?: string | undefined;
   /** whether every request and byte restarts the time to live */
   readonly idle?: boolean | undefined;
-  /** who may visit; everybody without it */
+  /** who may visit; anyone without it */
   readonly access?: AccessOptions | undefined;
   /** tokens for programs, in addition to those of `access` */
   readonly tokens?: AccessOptions['tokens'];

@@ -140,7 +140,7 @@ describe('a protected tunnel in a browser', () => {
       assert.equal((await page.reload())?.status(), 401);
       assert.equal(await page.title(), 'Access is restricted');
       assert.equal((await page.goto(link))?.status(), 401);
-      assert.equal(await page.title(), 'This link has expired');
+      assert.equal(await page.title(), 'This link is no longer valid');
       await assertPageReadable(page);
     });
   }

@@ -52,7 +52,7 @@ describe('a shared folder in a browser', () => {
     assert.equal(await page.title(), 'public');
     assert.equal(await page.getByRole('heading').innerText(), 'public 4 items');
     const rows = await page.getByRole('listitem').allInnerTexts();
-    const facts = ['4 items', '2 B', '4 B', '30.0 kB'];
+    const facts = ['4 items', '2 B', '4 B', '29.3 KiB'];
     ['pics', 'café.txt', 'readme.md', 'report.pdf'].forEach((name, index) => {
       assert.match(rows[index] ?? '', new RegExp(`^${name}\\s+${facts[index] ?? ''}\\s+\\d+ [A-Z][a-z]+`));
     });

@@ -91,7 +91,7 @@ function system(says: Partial<LoginItemSettings> = {}) {
   return { app, seen };
 }
 
-const QUESTION = toMessage('question.open', { port: 3000, access: toMessage('question.everybody') });
+const QUESTION = toMessage('question.open', { port: 3000, access: toMessage('question.anyone') });
 
 function answer(response: number, ended = new AbortController().signal): Promise<boolean | undefined> {
   const dialog = { showMessageBox: () => Promise.resolve({ response, checkboxChecked: false }) };
@@ -121,7 +121,7 @@ describe('askInDialog', () => {
       setLocale(DEFAULT_LOCALE);
     }
     assert.deepEqual(details, [
-      'open a tunnel to port 3000, open to everyone',
+      'open a tunnel to port 3000, open to anyone',
       'einen Tunnel zu Port 3000 öffnen, offen für alle',
     ]);
   });

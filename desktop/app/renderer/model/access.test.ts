@@ -163,7 +163,7 @@ describe('words of an access policy', () => {
 
   it('name each policy like its choice', () => {
     assert.deepEqual(LOCKS.map(accessWords), [
-      'Everyone',
+      'Anyone',
       'Password',
       'Only with a link',
       'These addresses',

@@ -5,15 +5,17 @@ import { bytesText, capitalised, clockText, countText, latencyText, momentText }
 
 describe('numbers', () => {
   const sizes: readonly [bytes: number, text: string][] = [
-    [0, '0 bytes'],
-    [1, '1 byte'],
-    [999, '999 bytes'],
-    [1000, '1.0 kB'],
-    [99_949, '99.9 kB'],
-    [123_456, '123 kB'],
-    [999_950, '1.0 MB'],
-    [36_200_000, '36.2 MB'],
-    [5e15, '5000 TB'],
+    [0, '0 B'],
+    [1, '1 B'],
+    [1023, '1023 B'],
+    [1024, '1 KiB'],
+    [1100, '1.1 KiB'],
+    // As the limits that it may be compared with.
+    [65_536, '64 KiB'],
+    [262_144, '256 KiB'],
+    [123_456, '121 KiB'],
+    [36_200_000, '34.5 MiB'],
+    [5e15, '4547 TiB'],
   ];
   for (const [bytes, text] of sizes) {
     it(`writes ${bytes} bytes as "${text}"`, () => assert.equal(bytesText(bytes), text));
@@ -55,8 +57,8 @@ describe('numbers in other languages', () => {
   it('have the decimal comma and the thousands point in German', () => {
     setLocale({ language: 'de', tag: 'de-DE' });
     assert.equal(countText(1284), '1.284');
-    const sizes = [1, 999, 1234, 36_200_000].map((size) => bytesText(size).replace(/\s/g, ' '));
-    assert.deepEqual(sizes, ['1 Byte', '999 Byte', '1,2 kB', '36,2 MB']);
+    const sizes = [1, 1234, 36_200_000].map((size) => bytesText(size).replace(/\s/g, ' '));
+    assert.deepEqual(sizes, ['1 B', '1,2 KiB', '34,5 MiB']);
     assert.deepEqual([12.4, 1234].map(latencyText), ['12 ms', '1,2 s']);
   });
 

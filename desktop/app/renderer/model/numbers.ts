@@ -1,21 +1,10 @@
 /** Formats numbers for reading at a glance, in the user's language. */
+import { byteSize } from '../../../client/inspector/readable.ts';
 import { currentLocale, perLocale, t } from '../../messages/translate.ts';
 
 const counts = perLocale((tag) => new Intl.NumberFormat(tag));
 const oneDecimal = perLocale((tag) => new Intl.NumberFormat(tag, digits(1)));
-const bytes = perLocale((tag) => {
-  return new Intl.NumberFormat(tag, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
-});
-const BYTE_UNITS = ['kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
-/** Formats without and with a decimal. */
-const byteUnits = perLocale((tag) =>
-  BYTE_UNITS.map((unit) =>
-    [0, 1].map(
-      (decimals) =>
-        new Intl.NumberFormat(tag, { style: 'unit', unit, ...digits(decimals), useGrouping: false }),
-    ),
-  ),
-);
+const noDecimal = perLocale((tag) => new Intl.NumberFormat(tag, { ...digits(0), useGrouping: false }));
 
 function digits(decimals: number): Intl.NumberFormatOptions {
   return { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
@@ -26,17 +15,9 @@ export function countText(count: number): string {
   return counts().format(count);
 }
 
-/** `0 bytes`, `999 bytes`, `1.2 kB`, `36.2 MB`: three significant digits, units of 1000. */
+/** `0 B`, `999 B`, `1.2 KiB`, `36.2 MiB`: as terminals have it, with the decimal sign of the language. */
 export function bytesText(count: number): string {
-  if (count < 1000) return bytes().format(count);
-  let value = count / 1000;
-  let unit = 0;
-  // 999.95 would become 1000.0.
-  while (value >= 999.95 && unit < BYTE_UNITS.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return byteUnits()[unit]?.[value < 100 ? 1 : 0]?.format(value) ?? '';
+  return byteSize(count, (value, decimals) => (decimals === 0 ? noDecimal : oneDecimal)().format(value));
 }
 
 /** The duration of a request: `12 ms`, `1.2 s`, `2 min 5 s`. */

@@ -136,7 +136,7 @@ describe('the comparison of two responses', () => {
     const { body } = answerDiff(answer('200 OK', [], one), answer('200 OK', [], other));
     const [row] = body;
     assert.ok(typeof row === 'object' && row.before !== row.after);
-    assert.match(row.before ?? '', /^2 bytes of binary data/);
+    assert.match(row.before ?? '', /^2 B of binary data/);
     const { status } = answerDiff(undefined, answer('200 OK', [], ''));
     assert.deepEqual(status, { before: undefined, after: '200 OK' });
   });

@@ -84,8 +84,8 @@ describe('a row of the request log', () => {
 
   it('has a word instead of a missing status', () => {
     assert.equal(statusText(exampleRequest({ status: undefined })), 'waiting');
-    assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'broken');
-    assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut');
+    assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'cut off');
+    assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut off');
   });
 });
 
@@ -294,7 +294,7 @@ describe('the messages of a WebSocket in the window', () => {
 
   it('say who sent them, and how they were compressed', () => {
     const words = messageWords(0, socketMessage(2, { form: 'compressed', size: 4 }));
-    assert.match(words, /^Message 2, from your server, text, .*\.002.*, 6 bytes \(compressed to 4 bytes\)$/);
+    assert.match(words, /^Message 2, from your server, text, .*\.002.*, 6 B \(compressed to 4 B\)$/);
   });
 });
 

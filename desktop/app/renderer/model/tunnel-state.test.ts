@@ -128,7 +128,7 @@ describe('a tunnel of a project', () => {
   });
 
   it('shows the access policy and the lifetime', () => {
-    assert.equal(rulesWords({ lock: { kind: 'anyone' }, ttl: undefined }), 'Everyone');
+    assert.equal(rulesWords({ lock: { kind: 'anyone' }, ttl: undefined }), 'Anyone');
     assert.equal(
       rulesWords({ lock: { kind: 'other', parts: ['users', 'links'], password: undefined }, ttl: '4h' }),
       'Users · Links · for 4h',

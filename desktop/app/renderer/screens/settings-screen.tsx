@@ -4,7 +4,7 @@ import { KEPT_BODY_CHOICES, type Settings } from '../../ipc/snapshot.ts';
 import { GLOBAL_SHORTCUTS } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_CHOICES, LANGUAGE_NAMES, t } from '../../messages/translate.ts';
 import type { BrowserAbilities } from '../bridge.ts';
-import { capitalised } from '../model/numbers.ts';
+import { bytesText, capitalised } from '../model/numbers.ts';
 import { openWishes } from '../model/tunnel-state.ts';
 import { useAction, useShell, useWindow } from '../view/context.ts';
 import { shortcutText } from '../view/controls.tsx';
@@ -13,12 +13,6 @@ import { Button, Failed, Failure, Select, type SelectProps } from '../view/kit.t
 import { Screen } from '../view/screen.tsx';
 import { useLoaded } from '../view/use-loaded.ts';
 import { Team } from './team.tsx';
-
-const KIB = 1024;
-
-function bodySize(bytes: number): string {
-  return bytes < KIB * KIB ? `${bytes / KIB} KiB` : `${bytes / KIB / KIB} MiB`;
-}
 
 /** All settings; each change applies immediately. */
 export function SettingsScreen(): JSX.Element {
@@ -95,7 +89,7 @@ export function SettingsScreen(): JSX.Element {
               id="kept-body"
               label={t('settings.keptBody')}
               hint={t('settings.keptBody.hint')}
-              choices={KEPT_BODY_CHOICES.map((bytes) => [String(bytes), bodySize(bytes)])}
+              choices={KEPT_BODY_CHOICES.map((bytes) => [String(bytes), bytesText(bytes)])}
               value={String(shown.keptBody)}
               choose={(bytes) => change({ keptBody: Number(bytes) })}
             />

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { constants, createDeflateRaw, deflateRawSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { FakeClock } from '../../../testing/fake-clock.ts';
-import { type SocketMessage, RECORDED_BODY_MAX_BYTES } from '../records.ts';
+import { type SocketMessage, RECORDED_BODY_MIN_BYTES } from '../records.ts';
 import { InflateBudget, INFLATED_BYTES_PER_SECOND } from './inflate.ts';
 import {
   extensionsOf,
@@ -170,14 +170,14 @@ describe('the messages of a WebSocket', () => {
 
   it('keep no more of a message than of a body, and nothing of one that has not ended', () => {
     const log = newLog();
-    log.push(false, frame(FIN | TEXT, 'x'.repeat(RECORDED_BODY_MAX_BYTES + 1)));
+    log.push(false, frame(FIN | TEXT, 'x'.repeat(RECORDED_BODY_MIN_BYTES + 1)));
     const announced = Buffer.from([FIN | BINARY, 127, 0, 0, 0, 255, 0, 0, 0, 0]);
     log.push(false, announced);
-    for (let count = 0; count < 100; count += 1) log.push(false, Buffer.alloc(RECORDED_BODY_MAX_BYTES));
+    for (let count = 0; count < 100; count += 1) log.push(false, Buffer.alloc(RECORDED_BODY_MIN_BYTES));
     const [message, ...others] = log.list().messages;
-    assert.deepEqual([message?.body.length, message?.isCut], [RECORDED_BODY_MAX_BYTES, true]);
+    assert.deepEqual([message?.body.length, message?.isCut], [RECORDED_BODY_MIN_BYTES, true]);
     assert.equal(others.length, 0);
-    assert.ok(log.memory < 4 * RECORDED_BODY_MAX_BYTES);
+    assert.ok(log.memory < 4 * RECORDED_BODY_MIN_BYTES);
   });
 
   it('are the last ones, within a number and a memory', () => {
@@ -190,7 +190,7 @@ describe('the messages of a WebSocket', () => {
     assert.ok(messages.length <= RECORDED_MESSAGES_MAX + RECORDED_MESSAGES_DROPPED);
     for (let more = 0; more < 100; more += 1) {
       log.push(false, frame(FIN | BINARY, Buffer.alloc(60_000)));
-      assert.ok(log.memory <= RECORDED_MESSAGES_MAX_BYTES + 4 * RECORDED_BODY_MAX_BYTES);
+      assert.ok(log.memory <= RECORDED_MESSAGES_MAX_BYTES + 4 * RECORDED_BODY_MIN_BYTES);
     }
     assert.equal(log.list().messages.at(-1)?.id, 2100);
   });

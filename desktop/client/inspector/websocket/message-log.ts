@@ -12,7 +12,7 @@ import {
   type RecordedMessage,
   type SocketMessage,
   type SocketMessages,
-  RECORDED_BODY_MAX_BYTES,
+  RECORDED_BODY_MIN_BYTES,
 } from '../records.ts';
 import { type Compression, compressionOf, type InflateBudget, Inflater } from './inflate.ts';
 
@@ -285,7 +285,7 @@ export class MessageLog {
       scanner: new FrameScanner({
         isMasked: isFromVisitor,
         mayCompress: compression !== undefined,
-        maxBytes: RECORDED_BODY_MAX_BYTES,
+        maxBytes: RECORDED_BODY_MIN_BYTES,
         onMessage: (message) => this.#add(isFromVisitor, message),
       }),
       inflater: compression && new Inflater(keepsContext, budget),
@@ -360,8 +360,8 @@ export class MessageLog {
       const inflated = inflater.inflate([kept.body], !kept.isCut);
       this.#keptBytes -= kept.body.length;
       kept.form = inflated === undefined ? 'unreadable' : 'compressed';
-      kept.body = inflated === undefined ? EMPTY : Buffer.from(inflated.subarray(0, RECORDED_BODY_MAX_BYTES));
-      kept.isCut ||= (inflated?.length ?? 0) > RECORDED_BODY_MAX_BYTES;
+      kept.body = inflated === undefined ? EMPTY : Buffer.from(inflated.subarray(0, RECORDED_BODY_MIN_BYTES));
+      kept.isCut ||= (inflated?.length ?? 0) > RECORDED_BODY_MIN_BYTES;
       this.#keptBytes += kept.body.length;
     }
   }

@@ -91,7 +91,7 @@ describe('bodies', () => {
 
   it('says how long a body is if it shows only the beginning', () => {
     const view = bodyView({ ...message('{"a":', []), wholeBytes: 10_485_760 });
-    assert.deepEqual(view?.notes, ['Start of 10.5 MB; an export as HAR has all of it']);
+    assert.deepEqual(view?.notes, ['Start of 10 MiB; an export as HAR has all of it']);
     assert.equal(view.json?.isCut, true);
     const recordedInPart = { ...message('{"a":', []), isTruncated: true, wholeBytes: 10_485_760 };
     assert.deepEqual(bodyView(recordedInPart)?.notes, ['Start of a longer body']);

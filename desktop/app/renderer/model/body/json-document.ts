@@ -29,6 +29,8 @@ export interface JsonNode {
   count: number;
   /** number of the first node after it and its contents */
   next: number;
+  /** whether the text ends within it: it has more members or elements */
+  isCut?: true;
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
@@ -122,6 +124,7 @@ class Reader {
   }
 
   closeAll(): void {
+    for (const number of this.#open) (this.nodes[number] as JsonNode).isCut = true;
     while (this.#open.length > 0) this.#close(this.#text.length);
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type JsonDocument, readJson } from './json-document.ts';
+import { type JsonDocument, type JsonNode, readJson } from './json-document.ts';
 import {
   copiedValue,
   firstUnfolded,
@@ -67,6 +67,11 @@ describe('the rows of a JSON tree', () => {
         .nodes.map(summaryOf)
         .slice(1),
       ['{}', '[]', '{…} 1 member', '[]', '[…] 2 elements', '[]', '[]'],
+    );
+    const cut = readJson('[{"a":[1]},{"b":2,', true);
+    assert.deepEqual(
+      [0, 1, 4].map((number) => summaryOf(cut?.nodes[number] as JsonNode)),
+      ['[…] first 2 elements', '{…} 1 member', '{…} first member'],
     );
   });
 

@@ -107,8 +107,13 @@ export function shownSource(source: string): string {
   return escapeUnprintable(text);
 }
 
-/** The summary of an object or array: `{…} 3 members`. */
+/** The summary of an object or array: `{…} 3 members`; `[…] first 518 elements` if the text ends within it. */
 export function summaryOf(node: JsonNode): string {
+  const { kind, count } = node;
+  if (node.isCut === true)
+    return kind === 'object'
+      ? t('body.firstMembers', { braces: '{…}', count })
+      : t('body.firstElements', { braces: '[…]', count });
   if (node.count === 0) return node.kind === 'object' ? '{}' : '[]';
   return node.kind === 'object'
     ? t('body.members', { braces: '{…}', count: node.count })

@@ -122,7 +122,7 @@ export function AccessFields({
   );
 }
 
-/** The lock of a card: shows whether the tunnel is open to everyone, and unfolds the access policy. */
+/** The lock of a card: shows whether the tunnel is open to anyone, and unfolds the access policy. */
 export function AccessButton({
   tunnel: { key, slug, lock },
   isOpen,
@@ -148,7 +148,7 @@ export function AccessButton({
   );
 }
 
-/** The access policy of a tunnel that is not open to everyone, and what to send to visitors. */
+/** The access policy of a tunnel that is not open to anyone, and what to send to visitors. */
 export function AccessRow({
   tunnel,
   isOpen,
