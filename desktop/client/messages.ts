@@ -250,6 +250,8 @@ const NETWORK_MESSAGES = {
   'relay.noOnce':
     'This relay cannot create links for one browser. The link that it created instead was revoked',
   'relay.noNames': 'This relay cannot keep names. Remove keep and away from culvert.yml to open the tunnel',
+  'relay.noProtocol':
+    'The relay does not support tunnels with the protocol {protocol}, and opened a tunnel of HTTP instead. {then}.',
   'relay.noDomains': 'This relay does not support custom domains. Nothing has changed',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',
@@ -315,6 +317,9 @@ const PROJECT_MESSAGES = {
   'project.keepNeedsName': 'needs name, the name to keep: {accepted}',
   'project.hostsNeedWildcard': 'cannot be false for a tunnel with hosts',
   'project.aboutPort': 'applies to a port, but this tunnel shares a folder',
+  'project.notForProtocol': 'is not available for a tunnel with protocol {protocol}',
+  'project.onlyTcp': 'is available only for a tunnel with protocol tcp',
+  'project.onlyRaw': 'is available only for a tunnel with protocol tls or tcp',
   'project.unknownField': 'is unknown. The fields are {fields}',
   'project.meantField': 'is unknown. Did you mean {field}?',
   'project.key':
@@ -467,6 +472,7 @@ const TUNNEL_MESSAGES = {
 export const QUESTION_MESSAGES = {
   'question.open': 'open a tunnel to port {port}, {access}',
   'question.openNamed': 'open the tunnel {name} to port {port}, {access}',
+  'question.openRaw': 'open a {protocol} tunnel to port {port}, {access}',
   'question.access': 'change who can visit the tunnel {slug} to port {port}: {access}',
   'question.extend': 'extend the tunnel {slug} to port {port}',
   'question.extendBy': 'extend the tunnel {slug} to port {port} by {ttl}',

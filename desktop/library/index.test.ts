@@ -15,6 +15,7 @@ import {
   startTunnelRelay,
 } from '../testing/servers.ts';
 import { expose } from './index.ts';
+import type { ExposeOptions } from './types/index.d.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const limited = (seconds: number): RestResponse => [
@@ -44,6 +45,30 @@ describe('expose', () => {
       const options = { port: 1, relay: address.origin, key: KEY, access: access as object };
       await assert.rejects(expose(options), { message });
       assert.equal(calls.length, 0);
+    });
+
+  it('asks for a tunnel that carries bytes', async () => {
+    const { address, calls } = await startRestRelay(() => [403, { error: 'at last' }]);
+    const raw = { protocol: 'tcp', remotePort: 10_022, access: { allow: ['192.0.2.7'] } } as const;
+    await assert.rejects(expose({ port: 22, ...raw, relay: address.origin, key: KEY }), /at last/);
+    const body: unknown = JSON.parse(calls[0]?.slice('POST /v1/tunnels '.length) ?? '');
+    const access = { allow: ['192.0.2.7'] };
+    const sent = { local_port: 22, idle_ttl: false, protocol: 'tcp', remote_port: 10_022, access };
+    assert.deepEqual(body, sent);
+  });
+
+  for (const [given, message] of [
+    [{ protocol: 'udp' }, /^protocol must be http, tls or tcp$/],
+    [{ protocol: 'tls', remotePort: 1 }, /^remotePort needs protocol tcp$/],
+    [{ protocol: 'tcp', remotePort: 0 }, /^remotePort must be /],
+    [{ proxyProtocol: true }, /^proxyProtocol needs protocol tls or tcp$/],
+    [{ protocol: 'tcp', compress: 'on' }, /^compress is not available with protocol tcp$/],
+    [{ protocol: 'tls', tokens: [{ name: 'ci' }] }, /^tokens is not available with protocol tls$/],
+    [{ protocol: 'tcp', access: { knock: true } }, /^access\.knock is not available with protocol tcp$/],
+  ] as const)
+    it(`creates no tunnel with ${JSON.stringify(given)}`, async () => {
+      const options = { port: 1, relay: 'http://127.0.0.1:9', key: KEY, ...given } as ExposeOptions;
+      await assert.rejects(expose(options), { name: 'TypeError', message });
     });
 
   for (const [what, options, extensions] of [

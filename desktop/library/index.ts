@@ -10,12 +10,12 @@ import { ProcessHold, systemClock } from '../client/clock.ts';
 import { claimNames } from '../client/config/claims.ts';
 import { readRelayAccess, type RelayAccess } from '../client/config/relay-access.ts';
 import { configFolder, StoredLogin } from '../client/config/stored-login.ts';
-import { SPEC_DEFAULTS, type TunnelSettings } from '../client/config/tunnel-spec.ts';
+import { PROTOCOL_RULE, SPEC_DEFAULTS, type TunnelSettings } from '../client/config/tunnel-spec.ts';
 import { describeFailure, describeWait } from '../client/failures.ts';
 import { Host } from '../client/host/host.ts';
 import type { ServedState, ServedTunnel } from '../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../client/inspector/records.ts';
-import type { LocalTarget } from '../client/local/local-service.ts';
+import type { LocalTarget, RawMode } from '../client/local/local-service.ts';
 import { textOf } from '../client/messages.ts';
 import { lookupFor } from '../client/network/dial.ts';
 import type { Network } from '../client/network/network.ts';
@@ -50,8 +50,53 @@ export const expose: typeof Expose = async (
   if (!UPSTREAM_RULE.accepts(upstream)) throw new TypeError(`upstream must be ${UPSTREAM_RULE.accepted}`);
   if (upstream === 'h2c' && https)
     throw new TypeError('upstream h2c is HTTP/2 without TLS: use h2 with https');
-  return await open({ port, host, https, upstream, unref() {}, close: () => Promise.resolve() }, what);
+  const target = {
+    port,
+    host,
+    https,
+    upstream,
+    raw: rawMode(what),
+    unref() {},
+    close: () => Promise.resolve(),
+  };
+  return await open(target, what);
 };
+
+/** Options of a tunnel that carries bytes instead of HTTP; all others are about HTTP. */
+const RAW_OPTIONS: ReadonlySet<string> = new Set<keyof ExposeOptions>([
+  'port',
+  'host',
+  'protocol',
+  'remotePort',
+  'proxyProtocol',
+  'name',
+  'ttl',
+  'idle',
+  'access',
+  'relay',
+  'key',
+  'insecure',
+  'signal',
+]);
+
+/** @returns `undefined` for HTTP. @throws TypeError */
+function rawMode(options: ExposeOptions): RawMode | undefined {
+  const { protocol = 'http', remotePort, proxyProtocol = false, access = {} } = options;
+  if (!PROTOCOL_RULE.accepts(protocol)) throw new TypeError(`protocol must be ${PROTOCOL_RULE.accepted}`);
+  if (remotePort !== undefined && protocol !== 'tcp') throw new TypeError('remotePort needs protocol tcp');
+  if (remotePort !== undefined && !PORT_RULE.accepts(remotePort))
+    throw new TypeError(`remotePort must be ${PORT_RULE.accepted}`);
+  if (protocol === 'http') {
+    if (proxyProtocol) throw new TypeError('proxyProtocol needs protocol tls or tcp');
+    return undefined;
+  }
+  const given = Object.entries(options).filter(([, value]: [string, unknown]) => value !== undefined);
+  for (const [name] of given)
+    if (!RAW_OPTIONS.has(name)) throw new TypeError(`${name} is not available with protocol ${protocol}`);
+  for (const name of Object.keys(access))
+    if (name !== 'allow') throw new TypeError(`access.${name} is not available with protocol ${protocol}`);
+  return { protocol, remotePort, proxyProtocol };
+}
 
 async function open(target: Listening, options: TunnelOptions): Promise<Tunnel> {
   const { signal } = options;
@@ -90,11 +135,11 @@ function settingsOf(target: Listening, options: TunnelOptions): TunnelSettings {
   if (!COMPRESS_RULE.accepts(compress)) throw new TypeError(`compress must be ${COMPRESS_RULE.accepted}`);
   const changes = headersOf(options);
   const secret = target.secret === undefined ? [] : [target.secret];
-  const { host, port, https, upstream = 'http1' } = target;
+  const { host, port, https, upstream = 'http1', raw } = target;
   return {
     ...SPEC_DEFAULTS,
     label: undefined,
-    target: { host, port, https, waitMs: 0, upstream, hostHeader },
+    target: { host, port, https, waitMs: 0, upstream, hostHeader, raw },
     name,
     domain: undefined,
     wildcard,

@@ -11,6 +11,7 @@ import {
 import { Server as SecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { ProcessHold } from '../client/clock.ts';
+import type { RawMode } from '../client/local/local-service.ts';
 import type { Upstream } from '../../shared/value-rules.ts';
 import type { AppWithCallback } from './types/index.d.ts';
 
@@ -23,6 +24,8 @@ export interface Listening {
   readonly https: boolean;
   /** `http1` by default */
   readonly upstream?: Upstream;
+  /** for a tunnel that carries bytes instead of HTTP */
+  readonly raw?: RawMode | undefined;
   /** a header that requests need, known only to the tunnel; only if the server was started for it */
   readonly secret?: string | undefined;
   /** Lets the process end, if the server was started for the tunnel. */

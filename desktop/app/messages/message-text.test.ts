@@ -19,6 +19,7 @@ import {
   FOLDER_RULE,
   HOSTS_RULE,
   KEEP_BODIES_RULE,
+  PROTOCOL_RULE,
   WAIT_RULE,
 } from '../../client/config/tunnel-spec.ts';
 import { judge } from '../../client/control/verdict.ts';
@@ -186,6 +187,7 @@ const RULES: readonly (readonly [string, ValueRule])[] = Object.entries({
   FOLDER_RULE,
   HOSTS_RULE,
   KEEP_BODIES_RULE,
+  PROTOCOL_RULE,
   WAIT_RULE,
 }).flatMap(([name, value]) =>
   typeof value === 'object' && 'accepted' in value ? [[name, value] as const] : [],

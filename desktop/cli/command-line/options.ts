@@ -87,6 +87,15 @@ export const OPTION_TABLE = {
     value: 'PROTOCOL',
     text: 'Protocol of the service: http1 (the default), h2c (HTTP/2 without TLS, used by most gRPC servers) or h2 (HTTP/2 over TLS).',
   },
+  'remote-port': {
+    type: 'string',
+    value: 'PORT',
+    text: 'Port of the relay, if it is free. Default: one that the relay chooses.',
+  },
+  'proxy-protocol': {
+    type: 'boolean',
+    text: "Begin each connection to the local service with a PROXY protocol header (version 2), which contains the visitor's address.",
+  },
   wait: {
     type: 'string',
     value: 'SECONDS',
@@ -219,6 +228,7 @@ export const OPTION_TABLE = {
     text: 'Longest remaining lifetime of a tunnel, such as 1h. Default: as long as the command runs.',
   },
   'require-access': { type: 'boolean', text: 'Refuse tunnels that are open to anyone.' },
+  'allow-tcp': { type: 'boolean', text: 'Allow TLS and TCP tunnels, which carry any protocol.' },
   ask: {
     type: 'boolean',
     text: 'Ask you before anything becomes public. Each answer applies to one action.',

@@ -27,7 +27,9 @@ import { serviceCommands } from './service.ts';
 import { shareCommand } from './share.ts';
 import { startCommand } from './start.ts';
 import { statusCommand } from './status.ts';
+import { tcpCommand } from './tcp.ts';
 import { teamCommands } from './team.ts';
+import { tlsCommand } from './tls.ts';
 import { uiCommand } from './ui.ts';
 import { updateCommand } from './update.ts';
 
@@ -36,6 +38,8 @@ export const COMMANDS = [
   httpCommand,
   runCommand,
   shareCommand,
+  tcpCommand,
+  tlsCommand,
   startCommand,
   serviceCommands,
   uiCommand,
@@ -176,12 +180,8 @@ const SAME_COMMANDS: Readonly<Record<string, Row['name'] | 'version'>> = {
   version: 'version',
 };
 
-const ONLY_HTTP = 'Tunnels support only HTTP and WebSockets: run "culvert http PORT".';
-
 const COMMAND_HINTS: Readonly<Record<string, string>> = {
-  tcp: ONLY_HTTP,
-  udp: ONLY_HTTP,
-  tls: 'For a local service that uses HTTPS, run "culvert http https://localhost:8443".',
+  udp: 'Tunnels support HTTP, TLS and TCP: run "culvert http PORT" or "culvert tcp PORT".',
   tunnel: 'To open a tunnel, run "culvert http PORT".',
   funnel: 'To open a tunnel, run "culvert http PORT".',
   config:

@@ -1,10 +1,7 @@
 /** `culvert http`: opens a tunnel to a local port, and serves it until it ends. */
-import { PORT_RULE } from '../../../shared/value-rules.ts';
-import { UsageError } from '../../client/failures.ts';
-import { type AnyLine, defineCommand } from '../command-line/command.ts';
+import { defineCommand } from '../command-line/command.ts';
 import { EXIT_CODES } from '../command-line/help.ts';
-import { parseTarget, type Target } from '../command-line/parse.ts';
-import { HTTP_OPTIONS, readService, serve, withPort } from './tunnel-options.ts';
+import { HTTP_OPTIONS, PORT_OPERAND, readService, readTarget, serve, withPort } from './tunnel-options.ts';
 
 const EVENTS = `{"event":"online","tunnel":{…}}
     Visitors can reach the port. This event is sent first and after each reconnect. It contains "password" if
@@ -28,12 +25,7 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 
 export const httpCommand = defineCommand({
   name: 'http',
-  operands: {
-    port: {
-      shown: 'PORT',
-      missing: `PORT is missing. The local port must be ${PORT_RULE.accepted}.`,
-    },
-  },
+  operands: { port: PORT_OPERAND },
   summary: 'Open a tunnel to a local port',
   options: HTTP_OPTIONS,
   examples: {
@@ -75,11 +67,3 @@ export const httpCommand = defineCommand({
   },
   run: serve,
 });
-
-/** @throws UsageError */
-function readTarget(line: AnyLine, target: string): Target {
-  const parsed = parseTarget(target);
-  if (parsed.host !== 'localhost' && line.values['local-host'] !== undefined)
-    throw new UsageError(`--local-host and "${target}" both name a host. Leave one of them out.`);
-  return parsed;
-}

@@ -13,13 +13,22 @@ function boundsOf(...args: string[]) {
 
 describe('culvert mcp', () => {
   it('reads bounds', () => {
-    assert.deepEqual(boundsOf(), { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false });
-    const all = boundsOf('--ports', '3000-3999, 8080', '--max-ttl', '1h', '--require-access', '--ask');
+    const free = { ports: undefined, maxTtl: undefined, requireAccess: false, allowTcp: false, ask: false };
+    assert.deepEqual(boundsOf(), free);
+    const all = boundsOf(
+      '--ports',
+      '3000-3999, 8080',
+      '--max-ttl',
+      '1h',
+      '--require-access',
+      '--allow-tcp',
+      '--ask',
+    );
     const ports = [
       { from: 3000, to: 3999 },
       { from: 8080, to: 8080 },
     ];
-    assert.deepEqual(all, { ports, maxTtl: 3600, requireAccess: true, ask: true });
+    assert.deepEqual(all, { ports, maxTtl: 3600, requireAccess: true, allowTcp: true, ask: true });
   });
 
   it('starts without a login, to tell its client', () => {

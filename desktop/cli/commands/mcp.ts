@@ -13,7 +13,7 @@ import { limitHeap } from './tunnel-options.ts';
 export const mcpCommand = defineCommand({
   name: 'mcp',
   summary: 'Let an AI agent open tunnels, within bounds (MCP server)',
-  options: { Bounds: ['ports', 'max-ttl', 'require-access', 'ask'], Relay: COMMON.Relay },
+  options: { Bounds: ['ports', 'max-ttl', 'require-access', 'allow-tcp', 'ask'], Relay: COMMON.Relay },
   examples: {
     'culvert mcp': 'serve an agent without bounds',
     'culvert mcp --ports 3000-3999 --max-ttl 1h': 'allow tunnels to these ports only, for at most an hour',
@@ -28,7 +28,7 @@ export const mcpCommand = defineCommand({
 
     --ports accepts ports and ranges, separated by commas. With --max-ttl, a tunnel never has more than this time left.
     With --require-access, each tunnel needs a password, links, approvals, tokens or sign-in. A list of networks is not
-    enough.
+    enough. Without --allow-tcp, the agent can open tunnels for HTTP only.
 
     With --ask, you approve each new tunnel, extension, change of access, link, token and visitor. The question appears in
     the desktop app, in the terminal of "culvert ui" if the app is not running, or else in the terminal from which you
@@ -49,8 +49,10 @@ export const mcpCommand = defineCommand({
  */
 function readMcp(line: AnyLine): GivenMcp | { readonly failure: Error } {
   const { ports, ask = false, 'max-ttl': ttl, 'require-access': requireAccess = false } = line.values;
+  const allowTcp = line.values['allow-tcp'] ?? false;
   const maxTtl = ttl === undefined ? undefined : parseDuration(readOption('max-ttl', ttl, TTL_RULE));
-  const bounds = { ports: ports === undefined ? undefined : readPorts(ports), maxTtl, requireAccess, ask };
+  const ranges = ports === undefined ? undefined : readPorts(ports);
+  const bounds = { ports: ranges, maxTtl, requireAccess, allowTcp, ask };
   try {
     return { ...line.access(), bounds };
   } catch (error) {

@@ -82,6 +82,12 @@ tunnels:
     oauth: true             # agents, like --mcp
   docs:
     share: ./public         # shares a folder instead of a port, like "culvert share"
+  database:
+    port: 5432
+    protocol: tcp           # or tls, like "culvert tcp" and "culvert tls"
+    remote_port: 20022      # the port of the relay; only for tcp
+    proxy_protocol: true
+    allow: 203.0.113.7      # the only access field
 `,
   },
   read: (line) => readStart(line, line.operands.names),

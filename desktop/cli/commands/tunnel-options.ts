@@ -8,6 +8,8 @@ import {
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
+  parsePort,
+  PORT_RULE,
 } from '../../../shared/value-rules.ts';
 import { isWildcardDomain } from '../../../shared/wildcard-hosts.ts';
 import {
@@ -20,12 +22,13 @@ import {
 } from '../../client/config/tunnel-spec.ts';
 import { type ExitCode, UsageError } from '../../client/failures.ts';
 import { isLoopback } from '../../client/network/dial.ts';
-import type { LocalTarget } from '../../client/local/local-service.ts';
+import type { LocalTarget, RawProtocol } from '../../client/local/local-service.ts';
 import type { RelayAddress } from '../../client/relay/relay-address.ts';
 import { readAccessOptions } from '../command-line/access-options.ts';
-import type { CommandContext, AnyLine } from '../command-line/command.ts';
+import type { CommandContext, AnyLine, Operand } from '../command-line/command.ts';
 import { ACCESS_POLICY, COMMON, HEADERS, REQUESTS, WHEN_ONLINE } from '../command-line/options.ts';
 import {
+  parseTarget,
   readHeaders,
   readOption,
   readSeconds,
@@ -36,6 +39,11 @@ import {
 import type { HttpTunnel, ProjectTunnels } from '../serve/run-tunnels.ts';
 import type { OnceOnline } from '../view/once-online.ts';
 import { completeLogin, readAccessOrLogin } from './login.ts';
+
+export const PORT_OPERAND = {
+  shown: 'PORT',
+  missing: `PORT is missing. The local port must be ${PORT_RULE.accepted}.`,
+} as const satisfies Operand;
 
 export const ADDRESS = ['name', 'domain', 'wildcard', 'ttl', 'idle'] as const;
 
@@ -51,6 +59,22 @@ export const HTTP_OPTIONS = {
   Requests: REQUESTS,
   ...COMMON,
 };
+
+/** Options of the commands whose tunnels carry bytes instead of HTTP, except those of the address. */
+export const RAW_OPTIONS = {
+  'Local service': ['local-host', 'wait', 'proxy-protocol'],
+  Access: ['allow'],
+  'When online': ['qr', 'copy', 'ui'],
+  ...COMMON,
+} as const;
+
+/** What such options mean there. */
+export const RAW_MEANINGS = {
+  allow:
+    'Admit only connections from this address or network, such as 192.0.2.7 or 10.0.0.0/8. You can repeat this option.',
+  wait: 'How many seconds (0 to 60) connections wait if nothing is listening on the port, for example during a restart. Default: 0.',
+  ui: 'Show the connections and the settings of the tunnel in a browser, at http://127.0.0.1:4040 or the next free port.',
+} as const;
 
 /** The limits of the heap come before anything else is loaded. */
 export function limitHeap(): void {
@@ -95,6 +119,34 @@ export function readService(
   };
   const access = readAccessOrLogin(line.accessSources());
   return { tunnel, service, wanted, onceOnline: onceOnline(values), ui: values.ui ?? false, ...access };
+}
+
+/**
+ * A tunnel that carries bytes instead of HTTP.
+ *
+ * @param target PORT or HOST:PORT
+ * @throws UsageError
+ */
+export function readRaw(line: AnyLine, target: string, protocol: RawProtocol): HttpTunnel {
+  const { 'remote-port': wanted, 'proxy-protocol': proxyProtocol = false } = line.values;
+  if (/^https?:/i.test(target))
+    throw new UsageError(
+      `"${target}" is an address of HTTP. Run "culvert http ${target}", or specify the port.`,
+    );
+  const { port, ...service } = readTarget(line, target);
+  const remotePort = wanted === undefined ? undefined : parsePort(wanted);
+  readOption('remote-port', wanted, { ...PORT_RULE, accepts: () => remotePort !== undefined });
+  const given = readService(line, service, 0);
+  const raw = { protocol, remotePort, proxyProtocol };
+  return withPort({ ...given, service: { ...given.service, raw } }, port);
+}
+
+/** @throws UsageError */
+export function readTarget(line: AnyLine, target: string): Target {
+  const parsed = parseTarget(target);
+  if (parsed.host !== 'localhost' && line.values['local-host'] !== undefined)
+    throw new UsageError(`--local-host and "${target}" both name a host. Leave one of them out.`);
+  return parsed;
 }
 
 /** @throws UsageError for the relay's own port */

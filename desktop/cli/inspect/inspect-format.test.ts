@@ -45,6 +45,24 @@ describe('recorded requests as text', () => {
     assert.match(detailText(detail), /\\x1b\[2Jdone\nline\\x0dx\n/);
   });
 
+  it('show a connection of a TLS or TCP tunnel with its bytes, and how it has ended', () => {
+    const log = new RequestLog(new FakeClock());
+    const recording = log.openRaw('tcp', '203.0.113.7:51234');
+    recording.connected();
+    recording.toLocal(10);
+    recording.toVisitor(2048);
+    assert.match(
+      summaryTable(log.list()),
+      /^NUMBER +TIME +PROTOCOL +FROM +STATUS +TOOK +IN +OUT\n1 +[\d:]+ +TCP +203\.0\.113\.7:51234 +open +… +10 B +2\.0 kB\n$/,
+    );
+    recording.ended('service-reset');
+    const detail = log.detail(1);
+    assert.ok(detail);
+    assert.match(detailText(detail), / 203\.0\.113\.7:51234 +service reset +0\.0 ms +10 B +2\.0 kB\n$/);
+    const { connection, broken, bytes_in, status } = detailJson(detail);
+    assert.deepEqual([connection, broken, bytes_in, status], ['service-reset', true, 10, null]);
+  });
+
   it('indent JSON and keep every digit', () => {
     const text = textOf(GET, answerWith(Buffer.from('{"id":12345678901234567890,"ok":true}')));
     assert.match(text, /\{\n {2}"id": 12345678901234567890,\n {2}"ok": true\n\}/);

@@ -3,6 +3,7 @@ import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
 import { byteSize, closeText, indentJson, isUnsent, textIn } from '../../client/inspector/readable.ts';
 import {
+  type RawState,
   type RecordedMessage,
   type RequestDetail,
   type RequestSummary,
@@ -18,7 +19,9 @@ const SHOWN_BODY_MAX = 16 * 1024;
 
 /** A list, in the order given. */
 export function summaryTable(summaries: readonly RequestSummary[]): string {
-  const heading = ['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'];
+  const isRaw = summaries.some(({ connection }) => connection !== undefined);
+  const what = isRaw ? ['PROTOCOL', 'FROM'] : ['METHOD', 'PATH'];
+  const heading = ['NUMBER', 'TIME', ...what, 'STATUS', 'TOOK', 'IN', 'OUT'];
   const hasVisitors = summaries.some(({ visitor }) => visitor !== undefined);
   const hasSenders = summaries.some(({ webhook }) => webhook !== undefined);
   // The columns that few tunnels need come last.
@@ -69,16 +72,28 @@ function origin({ replayOf, isImported }: RequestSummary): string {
   return replayOf === undefined ? '' : ` (again ${replayOf})`;
 }
 
+/** How a raw connection has ended. Each fits into 13 columns. */
+export const CONNECTION_TEXTS: Readonly<Record<RawState, string>> = {
+  open: 'open',
+  done: 'ended',
+  'visitor-reset': 'visitor reset',
+  'service-reset': 'service reset',
+  refused: 'refused',
+  cut: 'cut off',
+};
+
 function statusText(request: RequestSummary): string {
+  if (request.connection !== undefined) return CONNECTION_TEXTS[request.connection];
   if (isUnsent(request)) return 'not sent';
   const { status, isBroken } = request;
   if (!isBroken) return status === undefined ? '…' : String(status);
   return status === undefined ? 'cut off' : `${status} cut off`;
 }
 
-/** Both messages of a request, unchanged except that bodies are decompressed. */
+/** Both messages of a request, unchanged except that bodies are decompressed. A raw connection has none. */
 export function detailText(detail: RequestDetail): string {
-  const { request, response } = detail;
+  const { request, response, connection } = detail;
+  if (connection !== undefined) return summaryTable([detail]);
   const answer = response === undefined ? 'No response yet.\n' : messageText(response);
   const noAnswer = detail.isBroken && response === undefined ? 'There was no response.\n' : answer;
   return `${summaryTable([detail])}\n${messageText(request)}\n${noAnswer}`;
@@ -174,6 +189,7 @@ export function summaryJson(summary: RequestSummary) {
     replay_of: summary.replayOf ?? null,
     imported: summary.isImported,
     webhook: summary.webhook ?? null,
+    ...(summary.connection === undefined ? {} : { connection: summary.connection }),
   };
 }
 

@@ -12,13 +12,20 @@ import {
   type Bounds,
   checkAccess,
   checkPort,
+  checkProtocol,
   Consent,
   MCP_ASK_TIMEOUT_MS,
   MCP_QUESTIONS_MAX,
 } from './bounds.ts';
 import { ToolFailure } from './tool-json.ts';
 
-const FREE: Bounds = { ports: undefined, maxTtl: undefined, requireAccess: false, ask: false };
+const FREE: Bounds = {
+  ports: undefined,
+  maxTtl: undefined,
+  requireAccess: false,
+  allowTcp: false,
+  ask: false,
+};
 const HOUR: Bounds = { ...FREE, maxTtl: 3600 };
 const AT = Date.parse('2026-07-10T12:00:00Z');
 
@@ -28,6 +35,14 @@ function endsIn(minutes: number) {
 }
 
 describe('bounds', () => {
+  it('allow only tunnels for HTTP, unless the owner allows others', () => {
+    checkProtocol(FREE, 'http');
+    for (const protocol of ['tls', 'tcp'] as const) {
+      assert.throws(() => checkProtocol(FREE, protocol), /only tunnels for HTTP/);
+      checkProtocol({ ...FREE, allowTcp: true }, protocol);
+    }
+  });
+
   it('allow ports including both ends', () => {
     const ports = [
       { from: 3000, to: 3999 },

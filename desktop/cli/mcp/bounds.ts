@@ -1,7 +1,7 @@
 /** What the owner allows an agent: bounds, and consent. All of it is checked here, before anything reaches the relay. */
 import type { Access } from '../../../shared/access.ts';
 import { parseDuration, typedDuration } from '../../../shared/duration.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { Protocol, Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Message } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
@@ -25,6 +25,8 @@ export interface Bounds {
   readonly maxTtl: number | undefined;
   /** whether no tunnel may be open to anyone */
   readonly requireAccess: boolean;
+  /** whether tunnels may carry other protocols than HTTP */
+  readonly allowTcp: boolean;
   /** whether a person approves what makes something public */
   readonly ask: boolean;
 }
@@ -96,6 +98,12 @@ export function checkAccess(
     'The owner does not allow tunnels that are open to anyone (--require-access of culvert mcp). ' +
       'Set at least one of password, links, knock, tokens and sign_in.',
   );
+}
+
+/** @throws ToolFailure */
+export function checkProtocol({ allowTcp }: Bounds, protocol: Protocol): void {
+  if (allowTcp || protocol === 'http') return;
+  throw new ToolFailure('The owner allows only tunnels for HTTP (no --allow-tcp of culvert mcp).');
 }
 
 /* `culvert mcp --ask`: a person approves each action that makes something public. */

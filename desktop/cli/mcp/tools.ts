@@ -10,6 +10,7 @@ import {
   TOKENS_MAX,
 } from '../../../shared/access.ts';
 import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../../shared/links.ts';
+import { type Protocol, PROTOCOLS } from '../../../shared/tunnel.ts';
 import {
   LOCAL_PORT_MAX,
   LOCAL_PORT_MIN,
@@ -41,6 +42,7 @@ import {
   type Bounds,
   checkAccess,
   checkPort,
+  checkProtocol,
   type Consent,
   describePorts,
   MCP_ASK_TIMEOUT_MS,
@@ -170,6 +172,12 @@ const TOOLS: Readonly<Record<string, Tool>> = {
           'keep',
           'local',
         ]),
+      ),
+      protocol: optional(
+        word(
+          'http, or if the owner allows it tls (TLS that ends at the service) or tcp (any protocol over TCP, at a port of the relay); both take only allow',
+          PROTOCOLS,
+        ),
       ),
       ...ACCESS,
     },
@@ -495,19 +503,22 @@ async function openTunnel(
     readonly name: string | undefined;
     readonly ttl: string | undefined;
     readonly host_header: 'keep' | 'local' | undefined;
+    readonly protocol: Protocol | undefined;
   } & WantedAccess,
   call: Call,
 ): Promise<ToolResult> {
-  const { port, name, host_header: hostHeader = 'keep' } = given;
+  const { port, name, host_header: hostHeader = 'keep', protocol = 'http' } = given;
   const { bounds, tunnels } = call;
   checkPort(bounds, port);
+  checkProtocol(bounds, protocol);
+  const raw = protocol === 'http' ? {} : { raw: { protocol, remotePort: undefined, proxyProtocol: false } };
   const ttl = boundedTtl(bounds, given.ttl);
   const { access, madePassword } = readAccess(given, bounds);
   const spec: TunnelSpec = {
     ...SPEC_DEFAULTS,
     label: undefined,
     domain: undefined,
-    target: { ...localPort(port), hostHeader },
+    target: { ...localPort(port), hostHeader, ...raw },
     name,
     ttl,
     access,
@@ -515,10 +526,13 @@ async function openTunnel(
   };
   refuseRelayPort(call.access.relay, spec.target);
   const asked = { port, access: wantedMessage(access) };
-  await call.approve(
+  const named =
     name === undefined
       ? toMessage('question.open', asked)
-      : toMessage('question.openNamed', { ...asked, name }),
+      : toMessage('question.openNamed', { ...asked, name });
+  const isRaw = protocol !== 'http';
+  await call.approve(
+    isRaw ? toMessage('question.openRaw', { ...asked, protocol: protocol.toUpperCase() }) : named,
   );
   const { served } = await tunnels.open(spec, call.cancelled);
   return result(withSecrets(served, madePassword));

@@ -86,7 +86,9 @@ function overview(state: ViewState, { columns, rows }: Size, knock: Line | undef
     [],
   ];
   const requests = requestRows(panels, columns, rows - lines.length);
-  return [...lines, ...(requests.length > 0 ? requests : [[span('No requests yet.', 'dim')]])];
+  const isRaw = panels.every(({ tunnel }) => tunnel !== undefined && tunnel.protocol !== 'http');
+  const none = `No ${isRaw ? 'connections' : 'requests'} yet.`;
+  return [...lines, ...(requests.length > 0 ? requests : [[span(none, 'dim')]])];
 }
 
 function codeTitle(count: number): Line {
@@ -231,8 +233,9 @@ function lockLines({ tunnel, madePassword, madeTokens }: PanelState, columns: nu
 
 function traffic({ tunnel }: PanelState): string {
   if (tunnel === undefined) return '';
-  const { requests, bytes_in, bytes_out } = tunnel;
-  return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
+  const { requests, bytes_in, bytes_out, protocol } = tunnel;
+  const what = protocol === 'http' ? 'request' : 'connection';
+  return `${requests} ${requests === 1 ? what : `${what}s`}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
 }
 
 function msLeft({ expires_at }: Tunnel, { aheadMs }: PanelState, now: number): number {

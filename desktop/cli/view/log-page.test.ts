@@ -16,6 +16,7 @@ function setUp(targets: readonly string[]) {
   const replayed: number[] = [];
   const page = new LogPage({
     label: undefined,
+    isRaw: false,
     list: () => log.list(),
     detail: (id) => log.detail(id),
     replay(id) {
@@ -50,6 +51,35 @@ describe('the request log of the view', () => {
     const lines = text(8).split('\n');
     assert.equal(lines.length, 8);
     assert.ok(lines.some((line) => line.startsWith('> ') && line.endsWith('/19')));
+  });
+
+  it('lists connections of a TLS or TCP tunnel with the bytes of both directions', () => {
+    const log = new RequestLog(new FakeClock());
+    const replay = (): Promise<number> => Promise.reject(new Error('never'));
+    const page = new LogPage({
+      label: 'ssh',
+      isRaw: true,
+      list: () => log.list(),
+      detail: () => undefined,
+      replay,
+    });
+    const text = (): string =>
+      page
+        .frame({ columns: 100, rows: 10 })
+        .map((line) => paint(line, 100, false))
+        .join('\n');
+    assert.match(text(), /^connections of ssh {3}Enter shows {3}i back\n\nNo connections yet\.$/);
+    for (const how of ['done', 'refused'] as const) {
+      const recording = log.openRaw('tcp', '[2001:db8::7]:1');
+      recording.toLocal(10);
+      recording.toVisitor(20);
+      recording.ended(how);
+    }
+    log.openRaw('tcp', undefined);
+    const [, , open = '', refused = '', done = ''] = text().split('\n');
+    assert.match(open, /^> [\d:]+ {2}TCP +open +0 B in +0 B out {2}$/);
+    assert.match(refused, /^ {2}[\d:]+ {2}TCP +refused +10 B in +20 B out {2}\[2001:db8::7\]:1$/);
+    assert.match(done, /^ {2}[\d:]+ {2}TCP +0 ms +10 B in +20 B out {2}\[2001:db8::7\]:1$/);
   });
 
   it('shows a request with both messages, without its secrets, and scrolls', () => {

@@ -6,13 +6,15 @@ import {
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, messageLine, targetText } from '../output/format.ts';
-import { detailText } from '../inspect/inspect-format.ts';
+import { CONNECTION_TEXTS, detailText } from '../inspect/inspect-format.ts';
 import type { PanelState } from './panel.ts';
 import { type Line, shorten, type Size, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
 interface LogSource {
   readonly label: string | undefined;
+  /** whether they are connections that carry bytes */
+  readonly isRaw: boolean;
   /** newest first */
   readonly list: () => readonly RequestSummary[];
   readonly detail: (id: number) => RequestDetail | undefined;
@@ -132,11 +134,12 @@ export class LogPage {
         span(first + row === at ? '> ' : '  ', 'strong'),
         ...requestRow(request, undefined, columns - 2),
       ]);
-    const { label } = this.#source;
-    const name = label === undefined ? 'requests' : `requests of ${label}`;
+    const { label, isRaw } = this.#source;
+    const what = isRaw ? 'connections' : 'requests';
+    const name = label === undefined ? what : `${what} of ${label}`;
     return [
-      [span(name, 'strong'), span('   Enter shows   r repeats   i back', 'dim')],
-      rows.length > 0 ? rows : [[span('No requests yet.', 'dim')]],
+      [span(name, 'strong'), span(`   Enter shows${isRaw ? '' : '   r repeats'}   i back`, 'dim')],
+      rows.length > 0 ? rows : [[span(`No ${what} yet.`, 'dim')]],
     ];
   }
 
@@ -187,12 +190,18 @@ function requestRow(request: RequestSummary, label: string | undefined, columns:
     ),
     span(`${shorten(escapeVisitorText(request.method), METHOD_COLUMNS).padEnd(METHOD_COLUMNS)} `),
     ...outcome(request),
-    span(isWide ? `${byteSize(request.bytesOut).padStart(10)}  ` : '  ', 'dim'),
+    span(isWide ? sizes(request) : '  ', 'dim'),
     span(origin(request), 'dim'),
     span(request.visitor === undefined ? '' : `${escapeVisitorText(request.visitor)}  `, 'dim'),
     span(request.webhook === undefined ? '' : `${WEBHOOK_PROVIDERS[request.webhook]}  `, 'strong'),
     span(targetText(request.target)),
   ];
+}
+
+/** Only the bytes of a response are of interest; a connection has some both ways. */
+function sizes({ bytesIn, bytesOut, connection }: RequestSummary): string {
+  if (connection === undefined) return `${byteSize(bytesOut).padStart(10)}  `;
+  return `${byteSize(bytesIn).padStart(10)} in${byteSize(bytesOut).padStart(10)} out  `;
 }
 
 /** Who has sent it, if no visitor has. */
@@ -203,7 +212,10 @@ function origin({ replayOf, isImported }: RequestSummary): string {
 
 function outcome(request: RequestSummary): Line {
   if (isUnsent(request)) return [span('not sent'.padStart(13), 'dim')];
-  const { status, durationMs, isBroken } = request;
+  const { status, durationMs, isBroken, connection } = request;
+  if (connection === 'done') return [span(duration(durationMs ?? 0).padStart(13), 'dim')];
+  if (connection !== undefined)
+    return [span(CONNECTION_TEXTS[connection].padStart(13), isBroken ? 'bad' : 'good')];
   const text = String(status ?? (isBroken ? '' : '…')).padStart(4);
   const time = isBroken ? 'cut off' : durationMs === undefined ? '' : duration(durationMs);
   return [span(text, styleOf(status)), span(time.padStart(9), isBroken ? 'bad' : 'dim')];

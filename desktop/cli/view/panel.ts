@@ -1,7 +1,7 @@
 import type { KeptName } from '../../../shared/names.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
-import { localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import { isRawTarget, localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
@@ -137,6 +137,7 @@ export class Panel implements Reporter {
   get requests() {
     return {
       label: this.#options.spec.label,
+      isRaw: isRawTarget(this.#options.spec.target),
       list: () => this.#served?.log.list() ?? [],
       detail: (id: number) => this.#served?.log.detail(id),
       replay: (id: number): Promise<number> =>

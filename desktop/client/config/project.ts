@@ -8,6 +8,7 @@ import { DOMAIN_RULE } from '../../../shared/domains.ts';
 import { HEADER_NAMES_RULE, HEADERS_RULE } from '../../../shared/header-changes.ts';
 import { nearest } from '../../../shared/help-text.ts';
 import { AWAY_RULE } from '../../../shared/names.ts';
+import type { Protocol } from '../../../shared/tunnel.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import {
   API_KEY_PREFIX,
@@ -33,7 +34,7 @@ import {
   textOf,
   toMessage,
 } from '../messages.ts';
-import { localPort } from '../local/local-service.ts';
+import { localPort, type RawProtocol } from '../local/local-service.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../relay/relay-address.ts';
 import {
   ACCESS_FIELDS,
@@ -52,6 +53,7 @@ import {
   HOSTS_RULE,
   KEEP_BODIES_RULE,
   parseSize,
+  PROTOCOL_RULE,
   SPEC_DEFAULTS,
   type TunnelSpec,
   type TunnelTarget,
@@ -113,6 +115,9 @@ export const TUNNEL_FIELD_RULES = {
   remove_request_header: HEADER_NAMES_RULE,
   response_header: HEADERS_RULE,
   remove_response_header: HEADER_NAMES_RULE,
+  protocol: PROTOCOL_RULE,
+  remote_port: PORT_RULE,
+  proxy_protocol: FLAG_RULE,
 } as const;
 const tunnelSchema = yup
   .object({
@@ -137,6 +142,9 @@ const tunnelSchema = yup
     remove_request_header: field<OneOrMore>(TUNNEL_FIELD_RULES.remove_request_header),
     response_header: field<OneOrMore>(TUNNEL_FIELD_RULES.response_header),
     remove_response_header: field<OneOrMore>(TUNNEL_FIELD_RULES.remove_response_header),
+    protocol: field<Protocol>(TUNNEL_FIELD_RULES.protocol),
+    remote_port: field<number>(TUNNEL_FIELD_RULES.remote_port),
+    proxy_protocol: field<boolean>(TUNNEL_FIELD_RULES.proxy_protocol),
   })
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(TUNNEL_FIELD_RULES), ...ACCESS_FIELDS];
@@ -170,7 +178,34 @@ const FOREIGN_FIELDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Fields for a port that make no sense for a folder. */
-const PORT_FIELDS = ['port', 'hosts', 'host_header', 'local_host', 'local_https', 'upstream', 'wait'];
+const PORT_FIELDS = [
+  'port',
+  'hosts',
+  'host_header',
+  'local_host',
+  'local_https',
+  'upstream',
+  'wait',
+  'protocol',
+];
+/** The only fields of a tunnel that carries bytes instead of HTTP. */
+const RAW_FIELDS = [
+  'protocol',
+  'port',
+  'name',
+  'keep',
+  'ttl',
+  'idle',
+  'local_host',
+  'wait',
+  'proxy_protocol',
+  'allow',
+];
+/** Those of each protocol. */
+const FIELDS_OF: Readonly<Record<RawProtocol, readonly string[]>> = {
+  tls: [...RAW_FIELDS, 'domain'],
+  tcp: [...RAW_FIELDS, 'remote_port'],
+};
 
 type OneOrMore = string | string[];
 
@@ -287,6 +322,7 @@ class ProjectReader {
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
     this.#checkTarget(value, path);
+    this.#checkProtocol(value, path);
     this.#checkKeep(value, path);
     const unset: Message[] = [];
     const access = readProjectAccess(value, this.#env, (name, said, isUnset) => {
@@ -375,6 +411,21 @@ class ProjectReader {
       this.#report.field([...path, name], toMessage('project.aboutPort'));
   }
 
+  /** A tunnel that carries bytes has few fields, and one of HTTP has none of its own. */
+  #checkProtocol(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    const { protocol } = tunnel;
+    const isRaw = protocol === 'tls' || protocol === 'tcp';
+    const isKnown = (name: string): boolean =>
+      isRaw ? FIELDS_OF[protocol].includes(name) : name !== 'remote_port' && name !== 'proxy_protocol';
+    for (const name of Object.keys(tunnel).filter((one) => !isKnown(one) && TUNNEL_FIELDS.includes(one)))
+      this.#report.field(
+        [...path, name],
+        isRaw
+          ? toMessage('project.notForProtocol', { protocol })
+          : toMessage(name === 'remote_port' ? 'project.onlyTcp' : 'project.onlyRaw'),
+      );
+  }
+
   /** Only a name can be kept, and only at a kept one is there a message. */
   #checkKeep(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
     const { keep, away, name } = tunnel;
@@ -410,7 +461,13 @@ function asksToKeep({ keep, away }: { readonly keep?: unknown; readonly away?: u
 }
 
 /** @throws Error without a port, which is reported before */
-function targetOf({ share, port, hosts, ...fields }: yup.InferType<typeof tunnelSchema>): TunnelTarget {
+function targetOf({
+  share,
+  port,
+  hosts,
+  protocol = 'http',
+  ...fields
+}: yup.InferType<typeof tunnelSchema>): TunnelTarget {
   if (share !== undefined) return { folder: share };
   const main = port ?? hosts?.[ANY_HOST];
   if (main === undefined) throw new yup.ValidationError('');
@@ -422,6 +479,9 @@ function targetOf({ share, port, hosts, ...fields }: yup.InferType<typeof tunnel
     waitMs: (fields.wait ?? 0) * 1000,
     upstream: fields.upstream ?? usual.upstream,
     hostHeader: fields.host_header ?? usual.hostHeader,
+    ...(protocol === 'http'
+      ? {}
+      : { raw: { protocol, remotePort: fields.remote_port, proxyProtocol: fields.proxy_protocol ?? false } }),
     ...(hosts === undefined ? {} : { hosts }),
   };
 }

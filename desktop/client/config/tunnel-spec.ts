@@ -2,6 +2,7 @@
 import type { Access } from '../../../shared/access.ts';
 import { type HeaderChanges, NO_HEADER_CHANGES } from '../../../shared/header-changes.ts';
 import { uriHost } from '../../../shared/networks.ts';
+import { PROTOCOLS } from '../../../shared/tunnel.ts';
 import { type CompressMode, PORT_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { type LocalTarget, usesTls } from '../local/local-service.ts';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_BODY_MIN_BYTES } from '../inspector/records.ts';
@@ -87,10 +88,16 @@ export interface TunnelSpec extends TunnelSettings {
   readonly madePassword: string | undefined;
 }
 
-/** Names what the tunnel forwards to: an address such as `http://localhost:3000`, or a folder. */
+/** Names what the tunnel forwards to: an address such as `http://localhost:3000` or `tcp://localhost:22`, or a folder. */
 export function localUrl(target: TunnelTarget): string {
   if ('folder' in target) return target.folder;
-  return `${usesTls(target) ? 'https' : 'http'}://${uriHost(target.host)}:${target.port}`;
+  const scheme = target.raw?.protocol ?? (usesTls(target) ? 'https' : 'http');
+  return `${scheme}://${uriHost(target.host)}:${target.port}`;
+}
+
+/** Whether it gets the bytes of connections instead of requests. */
+export function isRawTarget(target: TunnelTarget): boolean {
+  return !('folder' in target) && target.raw !== undefined;
 }
 
 /** The ports of a target's hosts, if they have ports of their own. */
@@ -135,6 +142,12 @@ export const FLAG_RULE: ValueRule = {
   code: 'flag',
   accepts: (value) => typeof value === 'boolean',
   accepted: 'true or false',
+};
+
+export const PROTOCOL_RULE: ValueRule = {
+  code: 'protocol',
+  accepts: (value) => PROTOCOLS.some((protocol) => protocol === value),
+  accepted: 'http, tls or tcp',
 };
 
 export const FOLDER_RULE: ValueRule = {

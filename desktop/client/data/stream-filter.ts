@@ -1,5 +1,5 @@
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
-import type { RawMode } from '../local/local-service.ts';
+import type { RawProtocol } from '../local/local-service.ts';
 import type { DataSocket } from './data-dialer.ts';
 
 /** Maximum size of a request's headers from the relay: the relay accepts heads of 16 KiB and adds fields. */
@@ -93,7 +93,7 @@ export interface Recorder {
    */
   open(waitedMs: number): Recording;
   /** Called once for each raw connection, with the visitor's address if the relay has told it. */
-  openRaw(protocol: RawMode['protocol'], visitor: string | undefined): RawRecording;
+  openRaw(protocol: RawProtocol, visitor: string | undefined): RawRecording;
 }
 
 /** How a raw connection has ended. `done`: both sides have ended it. `cut`: the client or the relay. */

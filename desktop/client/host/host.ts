@@ -298,7 +298,10 @@ export class Host {
     { settings, claim, patience, isNameOptional = false }: Omit<WantedTunnel, 'access' | 'target'>,
   ): Promise<Tunnel> {
     const { api } = connection;
-    const request = claimRequest(createRequest({ ...settings, port: local.port, access }), claim);
+    const request = claimRequest(
+      createRequest({ ...settings, port: local.port, raw: local.raw, access }),
+      claim,
+    );
     const ask = (asked: CreateRequest): Promise<Tunnel> =>
       patience === undefined
         ? api.createTunnel(asked)

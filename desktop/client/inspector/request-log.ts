@@ -1,6 +1,7 @@
 import { BodyError, trackServiceBody } from '../../../shared/http1/body.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { RawEnd, RawRecording, Recorder, Recording } from '../data/stream-filter.ts';
+import type { RawProtocol } from '../local/local-service.ts';
 import { Capture } from './capture.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { ConnectionRecording, type ExchangeStore, HeadScan, type Origin, VISITOR } from './recording.ts';
@@ -121,7 +122,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /** Records a raw connection, without its bytes. */
-  openRaw(protocol: 'tls' | 'tcp', visitor: string | undefined): RawRecording {
+  openRaw(protocol: RawProtocol, visitor: string | undefined): RawRecording {
     const exchange = this.begin(VISITOR);
     exchange.becomeRaw(protocol.toUpperCase(), visitor);
     return new RawCounter(this, exchange);

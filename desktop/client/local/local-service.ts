@@ -1,4 +1,5 @@
 /** The local service of a tunnel, and a connection to it. */
+import type { Protocol } from '../../../shared/tunnel.ts';
 import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
 
 /**
@@ -8,9 +9,13 @@ import type { HostHeader, Upstream } from '../../../shared/value-rules.ts';
  */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 
+export type RawProtocol = Exclude<Protocol, 'http'>;
+
 /** How the connections of a TLS or TCP tunnel are passed on. */
 export interface RawMode {
-  readonly protocol: 'tls' | 'tcp';
+  readonly protocol: RawProtocol;
+  /** the wanted port of the relay, for TCP; `undefined` if any will do */
+  readonly remotePort: number | undefined;
   /** whether each begins with a header of the PROXY protocol, version 2, that names the visitor's address */
   readonly proxyProtocol: boolean;
 }

@@ -23,6 +23,7 @@ import {
 import type { CreateTunnelBody } from '../../../shared/tunnel-requests.ts';
 import { ACCOUNT, type Account, type Tunnel } from '../../../shared/tunnel.ts';
 import { type Clock, pause, systemClock } from '../clock.ts';
+import type { RawMode } from '../local/local-service.ts';
 import { messageOf, type MessageValue, toMessage } from '../messages.ts';
 import { call, type CallResponse, Network } from '../network/network.ts';
 import {
@@ -38,6 +39,7 @@ import {
   AccessUnsupported,
   describeRedirect,
   DomainUnsupported,
+  ProtocolUnsupported,
   readRefusal,
   refusesKey,
   RelayRefusal,
@@ -82,8 +84,10 @@ export function createRequest(wanted: {
   readonly access: Access;
   readonly domain?: string | undefined;
   readonly wildcard?: boolean | undefined;
+  /** for a tunnel that carries bytes instead of HTTP */
+  readonly raw?: RawMode | undefined;
 }): CreateRequest {
-  const { port, name = '', ttl = '', idle, access, domain = '', wildcard = false } = wanted;
+  const { port, name = '', ttl = '', idle, access, domain = '', wildcard = false, raw } = wanted;
   return {
     local_port: port,
     ...(name === '' ? {} : { name }),
@@ -92,6 +96,8 @@ export function createRequest(wanted: {
     access,
     ...(domain === '' ? {} : { domain }),
     ...(wildcard ? { wildcard } : {}),
+    ...(raw === undefined ? {} : { protocol: raw.protocol }),
+    ...(raw?.remotePort === undefined ? {} : { remote_port: raw.remotePort }),
   };
 }
 
@@ -137,8 +143,10 @@ export class ApiClient {
     const asked = accessRequest(access);
     const body = Object.keys(asked).length === 0 ? rest : { ...rest, access: asked };
     const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', body));
-    const { local_port, name = tunnel.name } = request;
+    const { local_port, name = tunnel.name, protocol = 'http' } = request;
     responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+    if (tunnel.protocol !== protocol)
+      throw new ProtocolUnsupported(protocol, await this.#closeUnserved(tunnel));
     if (!asksVisitorsFor(access, tunnel.access))
       throw new AccessUnsupported(await this.#closeUnserved(tunnel));
     return tunnel;

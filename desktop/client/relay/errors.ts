@@ -92,6 +92,15 @@ export class DomainUnsupported extends MessageError {
   }
 }
 
+/** The relay has opened a tunnel of HTTP instead. */
+export class ProtocolUnsupported extends MessageError {
+  /** @param then what happened to that tunnel, as a sentence without its full stop */
+  constructor(protocol: string, then: MessageValue) {
+    super(toMessage('relay.noProtocol', { protocol, then }), { code: 'relay-without-it', field: 'protocol' });
+    this.name = 'ProtocolUnsupported';
+  }
+}
+
 /** The relay does not keep names. */
 export class NamesUnsupported extends MessageError {
   constructor() {

@@ -37,7 +37,7 @@ async function setUp({ proxyProtocol = false, port }: { proxyProtocol?: boolean;
   const problems: ConnectionProblem[] = [];
   const accepted = Promise.withResolvers<Socket>();
   const local = port ?? (await startTcp((socket) => accepted.resolve(socket)));
-  const raw = { protocol: 'tcp', proxyProtocol } as const;
+  const raw = { protocol: 'tcp', remotePort: undefined, proxyProtocol } as const;
   const stream = new FakeStream();
   stream.peers = PEERS;
   const announced = Promise.withResolvers<DataHandler>();

@@ -54,6 +54,15 @@ export interface ExposeOptions extends TunnelOptions {
    * (HTTP/2 over TLS)
    */
   readonly upstream?: 'http1' | 'h2c' | 'h2' | undefined;
+  /**
+   * what the tunnel carries: `http` (the default), `tls` (TLS that ends at the service) or `tcp` (any protocol over TCP, at a
+   * port of the relay). For `tls` and `tcp`, options about HTTP are errors, and `access` has only `allow`.
+   */
+  readonly protocol?: 'http' | 'tls' | 'tcp' | undefined;
+  /** with `tcp`: the port of the relay; by default one that the relay chooses */
+  readonly remotePort?: number | undefined;
+  /** with `tls` and `tcp`: begins each local connection with a header of the PROXY protocol, version 2 */
+  readonly proxyProtocol?: boolean | undefined;
 }
 
 /** Visitors must come from a network of `allow`, and use one of the other ways, if any of these is given. */
@@ -76,7 +85,10 @@ export interface AccessOptions {
   readonly oauth?: boolean | undefined;
 }
 
-/** A completed request. Values of secret parameters in `target` are replaced. */
+/**
+ * A completed request. Values of secret parameters in `target` are replaced. For a connection of a TLS or TCP tunnel that
+ * has ended, `method` is `TLS` or `TCP`, and `target` the visitor's address.
+ */
 export interface TunnelRequest {
   readonly method: string;
   readonly target: string;

@@ -188,6 +188,15 @@ function isTarget(value: unknown): boolean {
 
 const FOLDER = yup.object({ folder: text, hidden: yup.array(text) }).strict();
 
+const RAW = yup
+  .object({
+    protocol: yup.string().oneOf(['tls', 'tcp']).required(),
+    remotePort: ruled(yup.number(), PORT_RULE),
+    proxyProtocol: yup.boolean().required(),
+  })
+  .strict()
+  .noUnknown();
+
 const SERVICE_RULES: readonly (readonly [string, (value: unknown) => boolean])[] = [
   ['host', (value) => LOCAL_HOST_RULE.accepts(value)],
   ['port', (value) => PORT_RULE.accepts(value)],
@@ -196,6 +205,7 @@ const SERVICE_RULES: readonly (readonly [string, (value: unknown) => boolean])[]
   ['upstream', (value) => UPSTREAM_RULE.accepts(value)],
   ['hostHeader', (value) => HOST_HEADER_RULE.accepts(value)],
   ['hosts', (value) => value === undefined || HOSTS_RULE.accepts(value)],
+  ['raw', (value) => value === undefined || RAW.isValidSync(value)],
 ];
 
 /** Checks all but the tunnel itself, which the relay has given. */
