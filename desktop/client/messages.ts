@@ -251,7 +251,7 @@ const NETWORK_MESSAGES = {
     'This relay cannot create links for one browser. The link that it created instead was revoked',
   'relay.noNames': 'This relay cannot keep names. Remove keep and away from culvert.yml to open the tunnel',
   'relay.noProtocol':
-    'The relay does not support tunnels with the protocol {protocol}, and opened a tunnel of HTTP instead. {then}.',
+    'The relay does not support tunnels with the protocol {protocol}, and opened a tunnel of HTTP instead. {outcome}.',
   'relay.noDomains': 'This relay does not support custom domains. Nothing has changed',
   'relay.closedAtOnce': 'The tunnel was closed immediately',
   'relay.notClosed': 'The tunnel could not be closed, but no client is serving it: {why}',

@@ -147,6 +147,10 @@ const OTHER_FIELDS: Readonly<Record<string, string>> = {
   port: 'Local port. Every tunnel needs `port`, `share`, or `hosts` with `*`.',
   hosts:
     'Local ports for hosts of a wildcard tunnel, by the text before the two hyphens or the domain; `"*"` for all other hosts. Includes `wildcard`.',
+  protocol:
+    'What the tunnel carries: HTTP (the default), TLS that ends at the service, or any protocol over TCP. With `tls` and `tcp`, the only access field is `allow`, and fields about HTTP are errors.',
+  remote_port:
+    'With `protocol: tcp`: the port of the relay, if it is free. By default, the relay chooses one.',
   share:
     'Folder to share instead of a port. It must be inside the folder that contains the file. It cannot be combined with fields that apply to a port.',
 };

@@ -35,6 +35,10 @@ function setUp(targets: readonly string[]) {
   return { page, press, text, replayed };
 }
 
+function never(): Promise<number> {
+  return Promise.reject(new Error('never'));
+}
+
 describe('the request log of the view', () => {
   it('lists requests, newest first, with a cursor that stays within the list', () => {
     const { press, text } = setUp(['/one', '/two', '/three']);
@@ -55,13 +59,12 @@ describe('the request log of the view', () => {
 
   it('lists connections of a TLS or TCP tunnel with the bytes of both directions', () => {
     const log = new RequestLog(new FakeClock());
-    const replay = (): Promise<number> => Promise.reject(new Error('never'));
     const page = new LogPage({
       label: 'ssh',
       isRaw: true,
       list: () => log.list(),
       detail: () => undefined,
-      replay,
+      replay: never,
     });
     const text = (): string =>
       page

@@ -94,9 +94,12 @@ export class DomainUnsupported extends MessageError {
 
 /** The relay has opened a tunnel of HTTP instead. */
 export class ProtocolUnsupported extends MessageError {
-  /** @param then what happened to that tunnel, as a sentence without its full stop */
-  constructor(protocol: string, then: MessageValue) {
-    super(toMessage('relay.noProtocol', { protocol, then }), { code: 'relay-without-it', field: 'protocol' });
+  /** @param outcome what happened to that tunnel, as a sentence without its full stop */
+  constructor(protocol: string, outcome: MessageValue) {
+    super(toMessage('relay.noProtocol', { protocol, outcome }), {
+      code: 'relay-without-it',
+      field: 'protocol',
+    });
     this.name = 'ProtocolUnsupported';
   }
 }
