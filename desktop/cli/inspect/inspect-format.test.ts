@@ -53,12 +53,12 @@ describe('recorded requests as text', () => {
     recording.toVisitor(2048);
     assert.match(
       summaryTable(log.list()),
-      /^NUMBER +TIME +PROTOCOL +FROM +STATUS +TOOK +IN +OUT\n1 +[\d:]+ +TCP +203\.0\.113\.7:51234 +open +… +10 B +2\.0 kB\n$/,
+      /^NUMBER +TIME +PROTOCOL +FROM +STATUS +TOOK +IN +OUT\n1 +[\d:]+ +TCP +203\.0\.113\.7:51234 +open +… +10 B +2 KiB\n$/,
     );
     recording.ended('service-reset');
     const detail = log.detail(1);
     assert.ok(detail);
-    assert.match(detailText(detail), / 203\.0\.113\.7:51234 +service reset +0\.0 ms +10 B +2\.0 kB\n$/);
+    assert.match(detailText(detail), / 203\.0\.113\.7:51234 +service reset +0\.0 ms +10 B +2 KiB\n$/);
     const { connection, broken, bytes_in, status } = detailJson(detail);
     assert.deepEqual([connection, broken, bytes_in, status], ['service-reset', true, 10, null]);
   });
