@@ -112,6 +112,7 @@ export const ACCOUNT = object(
       max_connections: described(LIMIT_OR_NULL, 'for each tunnel; null for unlimited'),
       max_domains: unused(described(LIMIT_OR_NULL, 'null for unlimited')),
       max_tcp_tunnels: mayBeMissing(described(COUNT, 'those of `max_tunnels` that can be TCP tunnels'), 0),
+      name_hold: optional(described(DURATION, 'how long the name of an ended tunnel stays reserved')),
     }),
     /** only if people can sign in at tunnels of this relay */
     sign_in: optional(

@@ -69,6 +69,7 @@ export const ACCOUNT: Account = {
     max_connections: null,
     max_domains: 5,
     max_tcp_tunnels: 2,
+    name_hold: '24h0m0s',
   },
   agent_key: null,
 };

@@ -72,7 +72,7 @@ describe('culvert and access to its tunnel', () => {
     assert.equal(visitorOf(await ask(tunnel, [basic('ann', 'mild oak: fern')])), 'basic:ann');
     await terminal.shows(/GET +200 .* basic:ann {2}\/$/m);
     terminal.type(CTRL_C);
-    const end = await terminal.shows(/Tunnel closed\. For a day, .* stays reserved .*\ncode 0\nrestored/);
+    const end = await terminal.shows(/Tunnel closed\. .* stays reserved .* until .*\ncode 0\nrestored/);
     assert.doesNotMatch(end, /mild/);
   });
 
@@ -238,6 +238,6 @@ describe('culvert and access to its tunnel', () => {
       assert.match((await ask({ slug: 'knocked' }, [second])).text, /has seen your request and denied it/),
     );
     terminal.type(CTRL_C);
-    await terminal.shows(/Tunnel closed\. For a day, .* stays reserved .*\ncode 0\nrestored/);
+    await terminal.shows(/Tunnel closed\. .* stays reserved .* until .*\ncode 0\nrestored/);
   });
 });

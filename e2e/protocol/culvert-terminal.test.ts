@@ -63,7 +63,7 @@ describe('culvert on a terminal', () => {
     terminal.type('q');
     await terminal.shows(/Close the tunnel and quit\?/);
     terminal.type('y');
-    const end = await terminal.shows(/Tunnel closed\. For a day, .* stays reserved .*\ncode 0\nrestored/);
+    const end = await terminal.shows(/Tunnel closed\. .* stays reserved .* until .*\ncode 0\nrestored/);
     assert.doesNotMatch(end, /Online/, 'the alternate screen is gone');
     assert.ok(!terminal.screen.isAlternate && terminal.screen.isCursorShown);
     assert.deepEqual(await api.list(), []);

@@ -124,6 +124,7 @@ describe('the REST interface', () => {
           max_connections: 10_000,
           max_domains: 5,
           max_tcp_tunnels: 2,
+          name_hold: '24h0m0s',
         },
         agent_key: null,
       } satisfies Account);

@@ -40,6 +40,7 @@ const BY_NAME: Readonly<Record<string, Json>> = {
   ttl: formatDuration(3600),
   default_ttl: formatDuration(3600),
   max_ttl: formatDuration(604_800),
+  name_hold: formatDuration(86_400),
   creates_per_minute: 10,
   create_burst: 5,
   admit: true,

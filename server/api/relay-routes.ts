@@ -22,7 +22,7 @@ const SERVED = statusOf('served', 'Served');
 
 /** @param document the OpenAPI document */
 export function relayRoutes(
-  { store, ttl, clock, isDraining, isNamed, signIn }: ApiDeps,
+  { store, ttl, admin, clock, isDraining, isNamed, signIn }: ApiDeps,
   document: () => JsonObject,
 ): Route[] {
   async function readiness(): Promise<void> {
@@ -47,7 +47,8 @@ export function relayRoutes(
       summary: "Get the key's account and its limits",
       caller: 'anyKey',
       results: { 200: ['The account.', ACCOUNT.schema] },
-      handle: (ctx) => viewAccount(ctx.state.account, ctx.state.caller.scope, ttl, signIn.offered),
+      handle: (ctx) =>
+        viewAccount(ctx.state.account, ctx.state.caller.scope, { ...ttl, ...admin }, signIn.offered),
     },
     {
       method: 'get',
@@ -184,16 +185,16 @@ function notReady(): ApiError {
 }
 
 /**
- * @param ttl what the relay allows everybody
+ * @param relay what it allows everybody
  * @param provider name of the identity provider, if there is one
  */
 function viewAccount(
   { id, name, plan, subdomain }: AccountRecord,
   scope: KeyScope,
-  ttl: TtlLimits,
+  relay: TtlLimits & { readonly nameHold: number },
   provider: string | undefined,
 ): Account {
-  const { defaultTtl, maxTtl } = ttlLimitsOf(plan, ttl, scope);
+  const { defaultTtl, maxTtl } = ttlLimitsOf(plan, relay, scope);
   const { maxTunnels, maxConnections, maxDomains, maxTcp } = PLAN_RULES[plan];
   return {
     client_id: id,
@@ -209,6 +210,7 @@ function viewAccount(
       max_connections: maxConnections,
       max_domains: maxDomains,
       max_tcp_tunnels: maxTcp,
+      name_hold: formatDuration(relay.nameHold),
     },
     ...(provider !== undefined && { sign_in: { name: provider } }),
     agent_key: scope.kind === 'agent' ? { name_prefix: namePrefix(scope) } : null,

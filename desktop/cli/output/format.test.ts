@@ -3,6 +3,7 @@ import {
   duration,
   escapeVisitorText,
   jsonLine,
+  dayTime,
   localTime,
   showsUtf8,
   table,
@@ -45,6 +46,17 @@ describe('timeLeft', () => {
     [76 * 3_600_000, '3 d 4 h'],
   ];
   for (const [ms, text] of cases) it(`writes ${ms} ms as ${text}`, () => assert.equal(timeLeft(ms), text));
+});
+
+describe('dayTime', () => {
+  const now = new Date(2026, 11, 30, 14, 3, 2).getTime();
+  for (const [at, text] of [
+    [new Date(2026, 11, 30, 15, 0, 0), '15:00'],
+    [new Date(2026, 11, 31, 0, 0, 0), 'tomorrow 00:00'],
+    [new Date(2026, 11, 31, 14, 5, 59), 'tomorrow 14:05'],
+    [new Date(2027, 0, 1, 0, 0, 0), '2027-01-01 00:00'],
+  ] as const)
+    it(`is ${text}`, () => assert.equal(dayTime(at.getTime(), now), text));
 });
 
 describe('localTime', () => {

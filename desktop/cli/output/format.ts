@@ -45,6 +45,16 @@ export function localTime(timestamp: string): string {
   return `${day.map(twoDigits).join('-')} ${time.map(twoDigits).join(':')}`;
 }
 
+/** `14:03`, `tomorrow 14:03` or `2026-07-12 14:03`, in the time zone of this machine. @param at wall-clock ms */
+export function dayTime(at: number, now: number): string {
+  const day = new Date(now);
+  const isToday = new Date(at).toDateString() === day.toDateString();
+  day.setDate(day.getDate() + 1);
+  const isTomorrow = new Date(at).toDateString() === day.toDateString();
+  const time = localTime(new Date(at).toISOString()).slice(0, -':05'.length);
+  return isToday || isTomorrow ? time.replace(/^\S+/, isToday ? '' : 'tomorrow').trimStart() : time;
+}
+
 /** `3 d 4 h`, `1 h 2 min`, `9 min`, `45 s`, `0 s`. @param ms may be below 0, when time is up */
 export function timeLeft(ms: number): string {
   return durationText(roughDuration(Math.max(0, Math.ceil(ms / 1000))));

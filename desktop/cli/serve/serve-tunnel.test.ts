@@ -97,7 +97,11 @@ describe('serveTunnel', () => {
   for (const [what, names, said] of [
     ['its message', kept('Back at nine.\nCall me.'), 'Visitors of my-app now read: Back at nine. …'],
     ['how to leave a message', kept(null), /^Visitors of my-app are told .* run "culvert away my-app"\.$/],
-    ['that its name is reserved', [], /^For a day, .* my-app stays reserved for your account, /],
+    [
+      'how long its name is reserved',
+      [],
+      /^my-app stays reserved for your account until tomorrow \d\d:\d\d, and its visitors /,
+    ],
   ] as const)
     it(`says at the end of a named tunnel ${what}`, async () => {
       const { why, told } = await closeNamed(names);

@@ -1,5 +1,5 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
-import { firstLine, type KeptName } from '../../../shared/names.ts';
+import { firstLine } from '../../../shared/names.ts';
 import { type Clock, systemClock } from '../../client/clock.ts';
 import type { Claim } from '../../client/config/claims.ts';
 import type { RelayAccess } from '../../client/config/relay-access.ts';
@@ -11,7 +11,7 @@ import { startInspector } from '../../client/inspector/inspector-server.ts';
 import { textOf } from '../../client/messages.ts';
 import { ApiClient } from '../../client/relay/api-client.ts';
 import { createTunnelClient } from '../../client/tunnel-client.ts';
-import { lifetimeText, localTime } from '../output/format.ts';
+import { dayTime, lifetimeText, localTime } from '../output/format.ts';
 import type { EndReason, Output, Reporter } from '../output/reporter.ts';
 
 /** The tunnels of a command. @param inspector shows them to `culvert inspect` */
@@ -94,17 +94,21 @@ export async function serveTunnel(options: ServeOptions): Promise<TunnelEnd> {
   if (reason !== 'stopped')
     return { reason, why: lastWords(end), code: exitCodeOf(reason), served, wasOnline };
   const isTold = reporter.kept !== undefined && wasOnline;
-  const kept = isTold ? host.keptNameOf(served) : undefined;
+  const absence = isTold ? absenceText(host, served, clock) : '';
   const closed = await closeTunnel(host, served, output);
-  const why = closed === CLOSED ? `${closed}${absenceText(served, await kept)}` : closed;
+  const why = closed === CLOSED ? `${closed}${await absence}` : closed;
   return { reason, why, code: exitCodeOf(reason), served, wasOnline };
 }
 
-/** What visitors see from now on. */
-function absenceText({ tunnel: { name } }: ServedTunnel, kept: KeptName | null | undefined): string {
-  if (kept === undefined) return '';
-  if (kept === null)
-    return ` For a day, unless the relay's operator changed that, ${name} stays reserved for your account, and its visitors are told that it is offline.`;
+/** What visitors see from now on. Never rejects. */
+async function absenceText(host: Host, served: ServedTunnel, clock: Clock): Promise<string> {
+  const { name } = served.tunnel;
+  const kept = await host.keptNameOf(served);
+  const hold = kept === null ? await host.nameHold() : undefined;
+  if (hold === 0) return ` Other accounts can use ${name} now.`;
+  if (hold !== undefined)
+    return ` ${name} stays reserved for your account until ${dayTime(clock.now() + hold, clock.now())}, and its visitors are told that it is offline.`;
+  if (!kept) return '';
   if (kept.away === null)
     return ` Visitors of ${name} are told that it is offline. To leave them a message, run "culvert away ${name}".`;
   return ` Visitors of ${name} now read: ${firstLine(kept.away)}`;

@@ -19,7 +19,7 @@ import {
 } from '../relay/api-client.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import { Signal } from '../signal.ts';
-import { findKeptName, keepName } from './kept-names.ts';
+import { findKeptName, findNameHold, keepName } from './kept-names.ts';
 import { type OpenTarget, openTarget } from './open-target.ts';
 import { RelayCloser } from './relay-closer.ts';
 import {
@@ -37,6 +37,7 @@ interface HostConnection extends RelayConnection {
     | 'now'
     | 'createTunnel'
     | 'listTunnels'
+    | 'getAccount'
     | 'getTunnel'
     | 'closeTunnel'
     | 'extendTunnel'
@@ -203,6 +204,11 @@ export class Host {
   /** @returns as {@link findKeptName}; `undefined` also for a tunnel that has no name */
   async keptNameOf({ tunnel }: ServedTunnel): Promise<KeptName | null | undefined> {
     return tunnel.name === '' ? undefined : findKeptName(this.#options.connection().api, tunnel.name);
+  }
+
+  /** @returns as {@link findNameHold} */
+  nameHold(): Promise<number | undefined> {
+    return findNameHold(this.#options.connection().api);
   }
 
   /** Closes a tunnel of the relay that is not served here. @returns as {@link Host.close} */

@@ -1,5 +1,6 @@
 /** Names that an account keeps while a tunnel of this program has them, and after it. */
 import { API_ERRORS } from '../../../shared/errors.ts';
+import { parseDuration } from '../../../shared/duration.ts';
 import type { KeptName } from '../../../shared/names.ts';
 import type { KeepWish } from '../config/tunnel-spec.ts';
 import type { ApiClient } from '../relay/api-client.ts';
@@ -36,6 +37,17 @@ export async function findKeptName(
   try {
     const names = await api.listNames();
     return names.find((kept) => kept.name === name) ?? null;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns how long the name of a tunnel that ends now stays reserved, in ms; `undefined` if the relay does not say */
+export async function findNameHold(api: Pick<ApiClient, 'getAccount'>): Promise<number | undefined> {
+  try {
+    const { name_hold } = (await api.getAccount()).limits;
+    const seconds = name_hold === undefined ? undefined : parseDuration(name_hold);
+    return seconds === undefined ? undefined : seconds * 1000;
   } catch {
     return undefined;
   }
