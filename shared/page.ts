@@ -18,6 +18,9 @@ export const PAGE_STYLE = `${BASE_STYLE}
 body{min-height:100vh;display:grid;place-items:center}
 main{box-sizing:border-box;width:min(34rem,100%);padding:2rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem;overflow-wrap:anywhere;white-space:pre-line}
+.text{overflow:hidden;unicode-bidi:plaintext}
+.long{font-size:1.125rem;line-height:1.5}
+time{white-space:nowrap}
 code{font-size:1rem;overflow-wrap:anywhere}
 .go{display:inline-block;margin:.5rem 0;padding:.5rem 1.25rem;border:2px solid var(--accent);border-radius:.5rem;background:var(--accent);color:var(--paper);font:inherit;font-weight:600;text-decoration:none}
 .go:hover{background:var(--paper);color:var(--accent)}
@@ -100,12 +103,14 @@ export function errorContent(
  * @param content HTML
  * @param note plain text in small print; `undefined` for none
  * @param contact address of a link for complaints
+ * @param heading HTML; the title by default
  */
 export function page(
   title: string,
   content: string,
   note: string | undefined,
   contact: string | undefined,
+  heading = `<h1>${title}</h1>`,
 ): string {
   const small = note === undefined ? 'Culvert' : `${note} · Culvert`;
   const report = contact === undefined ? '' : ` · <a href="${escapeHtml(contact)}">Report abuse</a>`;
@@ -117,7 +122,7 @@ export function page(
 <style>${PAGE_STYLE}</style>
 <main>
 ${MARK}
-<h1>${title}</h1>
+${heading}
 ${content}
 <small>${small}${report}</small>
 </main>

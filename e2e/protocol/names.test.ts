@@ -67,7 +67,7 @@ describe('names without a tunnel', () => {
     await keep('away', { ...AWAY, until });
     const page = await at('away', [PERSON]);
     assert.deepEqual([page.status, page.head.field('culvert-error')], [503, 'away']);
-    assert.match(page.text, /<h1>At lunch &lt;b&gt;until&lt;\/b&gt; two\.<\/h1>/);
+    assert.match(page.text, /<h1 [^>]*>At lunch &lt;b&gt;until&lt;\/b&gt; two\.<\/h1>/);
     assert.match(page.text, />3 hours<\/time>/);
     assert.match(page.text, /tunnel relay localhost/);
     assert.match(page.head.field('content-security-policy') ?? '', /default-src 'none'/);

@@ -2,6 +2,7 @@
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
+import { firstLine } from '../../shared/names.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import type { Away } from '../store/records.ts';
 import { type OwnResponse, reply } from './builtin-responses.ts';
@@ -10,6 +11,10 @@ import { type OwnResponse, reply } from './builtin-responses.ts';
 const AWAY_RETRY_SECONDS = 60;
 /** Seconds after which the page looks whether the tunnel is back. */
 const AWAY_LOOK_SECONDS = 20;
+/** Lines of the text that the page shows as such: more would move what the relay says of it out of sight. */
+const LINES_MAX = 12;
+/** Characters and lines up to which a text is in large letters. */
+const LARGE_MAX = { characters: 100, lines: 3 };
 
 interface AwayContext {
   readonly head: RequestHead;
@@ -29,10 +34,11 @@ export function awayResponse({ text, until }: Away, { head, relay, contact, now 
   const looks = html && head.method === 'GET' ? `Refresh: ${AWAY_LOOK_SECONDS}\r\n` : '';
   const body = html
     ? page(
-        escapeHtml(text),
+        escapeHtml(firstLine(text)),
         `${back === undefined ? '' : backLine(back, now)}<p>This page reloads on its own once the site is back.</p>`,
         `A message from the owner of this address, shown by the tunnel relay ${relay}`,
         contact,
+        heading(text),
       )
     : JSON.stringify({
         error: text,
@@ -52,10 +58,23 @@ export function awayResponse({ text, until }: Away, { head, relay, contact, now 
   });
 }
 
+/** Each of its lines has the direction of its own language. Accents that are piled up stay inside of it. */
+function heading(text: string): string {
+  const all = text
+    .trim()
+    .replaceAll(/\n\s*\n/g, '\n\n')
+    .split('\n');
+  const lines = [...all.slice(0, LINES_MAX - 1), all.slice(LINES_MAX - 1).join(' ')];
+  const shown = lines.join('\n').trim();
+  const isLong = Array.from(shown).length > LARGE_MAX.characters || all.length > LARGE_MAX.lines;
+  return `<h1 class="text${isLong ? ' long' : ''}" dir="auto">${escapeHtml(shown)}</h1>`;
+}
+
 /** A time span is the same in every time zone. */
 function backLine(back: number, now: number): string {
   const at = new Date(back).toISOString();
-  return `<p>Back in about <time datetime="${at}">${roughly(back - now)}</time> (${at.slice(0, 16).replace('T', ' ')} UTC).</p>\n`;
+  const time = (shown: string): string => `<time datetime="${at}">${shown}</time>`;
+  return `<p>Back in about ${time(roughly(back - now))} (${time(`${at.slice(0, 16).replace('T', ' ')} UTC`)}).</p>\n`;
 }
 
 const UNITS = [

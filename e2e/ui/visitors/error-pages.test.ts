@@ -3,6 +3,7 @@
  * 4.5).
  */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
@@ -11,7 +12,8 @@ import { Culvert, type Relay } from '../../support/programs.ts';
 import { testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
 import { sharedBrowser, sharedRelay } from '../support/running-app.ts';
-import { assertPageReadable, openAddress } from '../support/readable.ts';
+import { assertPageReadable, colorOf, openAddress } from '../support/readable.ts';
+import { bottomOf } from '../support/visit.ts';
 
 /**
  * Status, code, and title with heading of a page, its advice or reason, and what causes it. @returns the address to
@@ -170,5 +172,33 @@ describe('error pages in a browser', () => {
       const box = await page.getByRole('main').boundingBox();
       assert.equal(box?.width, Math.min(34 * 16, width));
       await assertPageReadable(page);
+    });
+
+  for (const [what, away] of [
+    [
+      'lines that would move the small print out of sight',
+      `Back.${'\n'.repeat(400)}Soon.${'\na'.repeat(40)}`,
+    ],
+    ['a word without an end, and letters from right to left', `${'Monday'.repeat(40)}\nسأعود غدًا.`],
+    ['accents that would cover the page', `Z${'\u0301\u0316'.repeat(200)} 🏖️`],
+  ] as const)
+    it(`503 away: readable in every view, with ${what}`, async () => {
+      const name = `away-${randomBytes(4).toString('hex')}`;
+      await account.api.send('POST', '/v1/names', { json: { name } });
+      const until = new Date(Date.now() + 20 * 3_600_000).toISOString();
+      await account.api.send('PUT', `/v1/names/${name}`, { json: { away, until } });
+      const address = `http://${name}.localhost:${relay.port}`;
+      const { page, answer } = await openAddress(scope, browser, address);
+      assert.deepEqual([answer.status(), answer.headers()['culvert-error']], [503, 'away']);
+      await assertPageReadable(page);
+      await page.setViewportSize({ width: 320, height: 640 });
+      const small = page.locator('small');
+      assert.match(await small.innerText(), /the tunnel relay localhost/);
+      // Two screens of a small phone.
+      assert.ok((await bottomOf(small)) < 1280);
+      assert.equal(await colorOf(page, 'h1', 'overflowY'), 'hidden');
+      const inUtc = page.getByText(`${until.slice(0, 16).replace('T', ' ')} UTC`);
+      assert.match(await page.getByRole('main').innerText(), /Back in about 20 hours/);
+      assert.equal(await inUtc.count(), 1);
     });
 });
