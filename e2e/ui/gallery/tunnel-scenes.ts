@@ -162,9 +162,9 @@ export const LOCK_SCENES: readonly Scene[] = [
   }),
   scene('lock-link-code', { tunnels: [{ ...QUIET_SHOP, lock: { kind: 'links' } }] }, async (page) => {
     await openLock(page);
-    await page.getByLabel('Only for the first device').check();
-    await page.getByRole('button', { name: 'Create and copy link' }).click();
-    await page.getByRole('img', { name: /^QR code for/ }).waitFor();
+    await page.locator('.link-form input[type=checkbox]').check();
+    await page.locator('.link-form .button').click();
+    await page.locator('.qr').waitFor();
   }),
   scene(
     'lock-tokens',
