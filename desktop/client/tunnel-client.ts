@@ -25,6 +25,7 @@ import {
   relayProblem,
   type VisitorConnections,
 } from './visitors/connections.ts';
+import { type Rehearsal, RehearsedStream } from './visitors/rehearsal.ts';
 
 export interface TunnelClientOptions {
   readonly relay: RelayAddress;
@@ -42,6 +43,8 @@ export interface TunnelClientOptions {
   readonly network?: Network;
   /** observes the data between visitors and the local service */
   readonly recorder?: Recorder;
+  /** requests that fail or are delayed on purpose; by default none */
+  readonly rehearsal?: Rehearsal | undefined;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
   /** A visitor asks for approval; answer with `answerKnock` of the API. */
@@ -156,7 +159,7 @@ function serveHosts(
  * headers are changed to. A recorder sees what the local service receives and sends.
  */
 function filtersOf(
-  { local, headers, recorder }: TunnelClientOptions,
+  { local, headers, recorder, rehearsal }: TunnelClientOptions,
   compression: Compression,
 ): FilterMaker[] {
   const filters: FilterMaker[] = [];
@@ -165,5 +168,6 @@ function filtersOf(
   if (!changes.isEmpty) filters.push((inner) => new HeaderRewriter(inner, changes));
   if (recorder !== undefined)
     filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
+  if (rehearsal !== undefined) filters.push((inner) => new RehearsedStream(inner, rehearsal, systemClock));
   return filters;
 }

@@ -500,6 +500,8 @@ const LOG = {
   'log.requests': 'Requests',
   'log.requestsTo': 'Requests to {slug}',
   'log.imported': 'imported',
+  'log.rehearsed.failed': 'Culvert responded instead of the local service, because of --fail.',
+  'log.rehearsed.delayed': 'Culvert delayed this request, because of --delay.',
   'log.importedHint': 'This request was imported. It did not come from a visitor.',
   'log.more': 'More actions for the requests',
   'log.exportDots': 'Export as HAR',

@@ -178,6 +178,18 @@ export const OPTION_TABLE = {
   open: { type: 'boolean', text: 'Open the address in a browser.' },
   qr: { type: 'boolean', text: 'Show the address as a QR code.' },
   copy: { type: 'boolean', text: "Copy the address to the terminal's clipboard." },
+  fail: {
+    type: 'string',
+    multiple: true,
+    value: 'RULE',
+    text: 'Respond to requests with an error, such as "POST /hooks 500 x2" for the first two. They do not reach the local service. You can repeat this option.',
+  },
+  delay: {
+    type: 'string',
+    multiple: true,
+    value: 'RULE',
+    text: 'Delay requests, such as "/api 3s" for all of them, by up to 60s. You can repeat this option.',
+  },
   ui: {
     type: 'boolean',
     text: 'Show the requests and the settings of the tunnel in a browser, at http://127.0.0.1:4040 or the next free port.',

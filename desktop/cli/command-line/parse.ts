@@ -18,6 +18,7 @@ import {
 } from '../../../shared/value-rules.ts';
 import { UsageError } from '../../client/failures.ts';
 import { isLoopback } from '../../client/network/dial.ts';
+import { DELAY_RULE, FAIL_RULE, Rehearsal } from '../../client/visitors/rehearsal.ts';
 import { type HEADERS, OPTION_TABLE, type OptionName } from './options.ts';
 
 export type Values = ReturnType<typeof parse>['values'];
@@ -93,6 +94,13 @@ export function readHeaders(values: Values): HeaderChanges {
     responseHeader: list('response-header', HEADER_RULE),
     removeResponseHeader: list('remove-response-header', HEADER_NAME_RULE),
   };
+}
+
+/** @returns `undefined` without rules. @throws UsageError */
+export function readRehearsal({ fail = [], delay = [] }: Values): Rehearsal | undefined {
+  for (const rule of fail) readOption('fail', rule, FAIL_RULE);
+  for (const rule of delay) readOption('delay', rule, DELAY_RULE);
+  return fail.length + delay.length === 0 ? undefined : new Rehearsal([...fail, ...delay]);
 }
 
 /**

@@ -31,6 +31,7 @@ import {
   parseTarget,
   readHeaders,
   readOption,
+  readRehearsal,
   readSeconds,
   readUpstream,
   type Target,
@@ -57,6 +58,7 @@ export const HTTP_OPTIONS = {
   Access: ACCESS_POLICY,
   'When online': WHEN_ONLINE,
   Requests: REQUESTS,
+  Rehearsal: ['fail', 'delay'] as const,
   ...COMMON,
 };
 
@@ -109,7 +111,8 @@ export function readService(
 ): ServiceTunnel {
   const { values } = line;
   const wanted = readAccessOptions(values);
-  const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), madePassword: wanted.madePassword };
+  const rehearsal = readRehearsal(values);
+  const tunnel = { ...SPEC_DEFAULTS, ...ofAnyTunnel(line), rehearsal, madePassword: wanted.madePassword };
   const service = {
     hostHeader: readOption('host-header', hostHeaderMode(values), HOST_HEADER_RULE) ?? 'keep',
     host: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? host,

@@ -67,7 +67,8 @@ function senderText({ webhook }: RequestSummary): string {
 }
 
 /** Who has sent it, if no visitor has. */
-function origin({ replayOf, isImported }: RequestSummary): string {
+function origin({ replayOf, isImported, rehearsed }: RequestSummary): string {
+  if (rehearsed !== undefined) return ` (${rehearsed} on purpose)`;
   if (isImported) return ' (imported)';
   return replayOf === undefined ? '' : ` (again ${replayOf})`;
 }
@@ -190,6 +191,7 @@ export function summaryJson(summary: RequestSummary) {
     imported: summary.isImported,
     webhook: summary.webhook ?? null,
     ...(summary.connection === undefined ? {} : { connection: summary.connection }),
+    ...(summary.rehearsed === undefined ? {} : { rehearsed: summary.rehearsed }),
   };
 }
 

@@ -263,6 +263,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
       .join('') +
     `Forwards to  ${escapeUnprintable(localUrl(spec.target))}\n` +
     hostsText(spec) +
+    (spec.rehearsal === undefined ? '' : `Rehearsal    ${spec.rehearsal.text}\n`) +
     `Expires      ${lifetime}\n`
   );
 }

@@ -63,6 +63,18 @@ function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 
 const knock = (since: number, agent = 'curl/8.5') => ({ id: 'k1', address: '192.0.2.7', agent, since });
 
 describe('frame', () => {
+  it('shows what fails on purpose, and the key for it', () => {
+    const rehearsal = { text: '/hooks 500 x2, /api 3s', isOn: true };
+    const row = (shown: boolean): string | undefined =>
+      draw([panel({ rehearsal: { ...rehearsal, isOn: shown } })]).find((line) =>
+        line.startsWith('Rehearsal'),
+      );
+    assert.equal(row(true), 'Rehearsal    /hooks 500 x2, /api 3s (f switches it off)');
+    assert.equal(row(false), 'Rehearsal    off: /hooks 500 x2, /api 3s (f switches it on)');
+    const requests = [request(1, { rehearsed: 'failed', status: 500 })];
+    assert.ok(draw([panel({ requests })]).some((line) => line.includes('failed on purpose: /1')));
+  });
+
   it('shows everything about one tunnel', () => {
     const at = clockTime(NOW);
     assert.deepEqual(draw([panel({ requests: [request(2, { status: 404, target: '/x?y' }), request(1)] })]), [

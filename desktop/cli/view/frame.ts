@@ -127,6 +127,11 @@ function singleHead(panel: PanelState, context: Context): Line[] {
     );
   }
   lines.push(...lockLines(panel, context.columns), row('Forwards to', localUrl));
+  if (panel.rehearsal !== undefined) {
+    const { text, isOn } = panel.rehearsal;
+    const hint = context.hasKeys ? ` (f switches it ${isOn ? 'off' : 'on'})` : '';
+    lines.push(row('Rehearsal', `${isOn ? '' : 'off: '}${text}${hint}`, 'warning'));
+  }
   if (tunnel !== undefined) {
     const left = timeLeft(msLeft(tunnel, panel, now));
     const idle = tunnel.idle_ttl ? ', extended by traffic' : panel.isKeptOpen ? KEPT_OPEN : '';
@@ -259,6 +264,7 @@ export const KEYS: readonly (readonly [key: string, meaning: string])[] = [
   ['w', 'shows requests and settings in a browser'],
   ['r', 'shows the address as a QR code'],
   ['e', 'extends the tunnel by its time to live'],
+  ['f', 'switches --fail and --delay off, and on again'],
   ['a, x', 'approves or denies the visitor who is asking for access'],
   ['Tab', 'selects the next tunnel'],
   ['q', 'quits after you confirm; Ctrl-C quits immediately'],

@@ -205,7 +205,8 @@ function sizes({ bytesIn, bytesOut, connection }: RequestSummary): string {
 }
 
 /** Who has sent it, if no visitor has. */
-function origin({ replayOf, isImported }: RequestSummary): string {
+function origin({ replayOf, isImported, rehearsed }: RequestSummary): string {
+  if (rehearsed !== undefined) return `${rehearsed} on purpose: `;
   if (isImported) return 'imported: ';
   return replayOf === undefined ? '' : `again ${replayOf}: `;
 }

@@ -7,6 +7,7 @@ import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { Rehearsal } from '../../client/visitors/rehearsal.ts';
 import { textOf } from '../../client/messages.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
 import { type MadeToken, madeTokens } from '../../client/relay/api-responses.ts';
@@ -67,6 +68,8 @@ export interface PanelState {
   readonly problem: string | undefined;
   /** visitors who wait for approval */
   readonly knocks: readonly ApprovalRequest[];
+  /** requests that fail or are delayed on purpose */
+  readonly rehearsal?: Pick<Rehearsal, 'text' | 'isOn'> | undefined;
   /** newest first */
   readonly requests: readonly RequestSummary[];
 }
@@ -155,6 +158,12 @@ export class Panel implements Reporter {
     );
   }
 
+  /** Switches its rehearsal off or on. */
+  rehearse(): void {
+    const { rehearsal } = this.#options.spec;
+    if (rehearsal !== undefined) rehearsal.isOn = !rehearsal.isOn;
+  }
+
   offline(reason: EndReason, why: string): void {
     this.#status = { name: 'ended', reason, why };
   }
@@ -185,6 +194,7 @@ export class Panel implements Reporter {
       madeTokens: this.#madeTokens,
       problem: isProblemOver ? undefined : this.#problem?.text,
       knocks: this.#served?.approvalRequests ?? [],
+      rehearsal: spec.rehearsal,
       requests: newest,
     };
   }

@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
 import { record } from '../../testing/command-context.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
+import { Rehearsal } from '../../client/visitors/rehearsal.ts';
 import { TUNNEL } from '../../testing/fake-platform.ts';
 import { fakeServed } from '../../testing/served.ts';
 import { SPEC } from '../../testing/tunnel-spec.ts';
@@ -38,22 +39,26 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
     isForeground: () => jobs.isHere,
   };
   const view = new TerminalView(...streams, env, clock, window, jobs);
-  const panel = view.add(SPEC, {
-    now: () => clock.now(),
-    extendTunnel: (id) => {
-      answered.push(`extend ${id}`);
-      return Promise.resolve(TUNNEL);
+  const rehearsal = new Rehearsal(['/ 500']);
+  const panel = view.add(
+    { ...SPEC, rehearsal },
+    {
+      now: () => clock.now(),
+      extendTunnel: (id) => {
+        answered.push(`extend ${id}`);
+        return Promise.resolve(TUNNEL);
+      },
+      getTunnel: () => Promise.resolve(TUNNEL),
+      answerKnock(_tunnel, knock, admit) {
+        answered.push(`${knock} ${admit}`);
+        return Promise.resolve();
+      },
     },
-    getTunnel: () => Promise.resolve(TUNNEL),
-    answerKnock(_tunnel, knock, admit) {
-      answered.push(`${knock} ${admit}`);
-      return Promise.resolve();
-    },
-  });
+  );
   const { served, serve, connection } = fakeServed();
   served.serve(connection);
   panel.opened(served);
-  return { clock, serve, window, jobs, written, rawModes, answered, stdin, stdout, view, panel };
+  return { clock, serve, window, jobs, written, rawModes, answered, stdin, stdout, view, panel, rehearsal };
 }
 
 describe('TerminalView', () => {
@@ -201,7 +206,7 @@ describe('TerminalView', () => {
   });
 
   it('has a key for every action, and asks before it quits', () => {
-    const { clock, written, stdin, answered, view, panel } = setUp();
+    const { clock, written, stdin, answered, view, panel, rehearsal } = setUp();
     const press = (keys: string): string => {
       written.length = 0;
       stdin.emit('data', keys);
@@ -223,6 +228,8 @@ describe('TerminalView', () => {
     assert.match(written.join(''), /Copied http/);
     press('e');
     assert.deepEqual(answered, [`extend ${TUNNEL.id}`]);
+    press('f');
+    assert.equal(rehearsal.isOn, false);
     assert.match(press('q'), /Close the tunnel and quit\?/);
     press('n');
     assert.equal(interrupts, 0);

@@ -230,6 +230,8 @@ export class TerminalView {
         return this.#draw();
       case 'e':
         return panel?.extend();
+      case 'f':
+        return panel?.rehearse();
       case 'c':
         return this.#copy(panel?.url);
       case 'o':

@@ -420,6 +420,7 @@ describe('CompressedStream', () => {
     const recorded = new RecordedStream(filter, {
       open: () => ({
         connected() {},
+        rehearsed() {},
         toLocal() {},
         toVisitor: (bytes) => void (seen += bytes.toString('latin1')),
         end() {},

@@ -6,6 +6,7 @@ import { PROTOCOLS } from '../../../shared/tunnel.ts';
 import { type CompressMode, PORT_RULE, type ValueRule } from '../../../shared/value-rules.ts';
 import { type LocalTarget, usesTls } from '../local/local-service.ts';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_BODY_MIN_BYTES } from '../inspector/records.ts';
+import type { Rehearsal } from '../visitors/rehearsal.ts';
 
 /**
  * Maximum number of bytes that users can have recorded for each body: a few of that size fit into
@@ -78,6 +79,8 @@ export interface TunnelSettings {
   readonly compress: CompressMode;
   /** bytes of each body that the request log keeps */
   readonly keepBodies: number;
+  /** requests that fail or are delayed on purpose; by default none */
+  readonly rehearsal?: Rehearsal | undefined;
 }
 
 /** One tunnel as the user wants it. */

@@ -9,6 +9,7 @@ function setUp(waited = 0) {
       told.push(waitedMs === 0 ? 'open' : `open after ${waitedMs} ms`);
       return {
         connected: () => void told.push('connected'),
+        rehearsed: (how) => void told.push(how),
         toLocal: (bytes) => void told.push(`> ${bytes.toString()}`),
         toVisitor: (bytes) => void told.push(`< ${bytes.toString()}`),
         end: (isBroken) => void told.push(isBroken ? 'broken' : 'end'),

@@ -12,6 +12,9 @@ export const NO_LIMITS = { target: Infinity, fields: Infinity };
  */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 
+/** What was done to a request on purpose: `failed` ones have not reached the local service. */
+export type Rehearsed = 'failed' | 'delayed';
+
 /** Sits between a data socket and its handler. This base passes everything on; subclasses observe or change it. */
 export class StreamFilter implements DataSocket, ByteStreamHandler {
   readonly #inner: DataSocket;
@@ -24,6 +27,11 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
   /** A local connection exists for the data that follows. */
   connected(): void {
     if (this.#inner instanceof StreamFilter) this.#inner.connected();
+  }
+
+  /** The current request is a rehearsal (visitors/rehearsal.ts). */
+  rehearsed(how: Rehearsed): void {
+    if (this.#inner instanceof StreamFilter) this.#inner.rehearsed(how);
   }
 
   attach(handler: ByteStreamHandler): void {
@@ -117,6 +125,8 @@ export interface RawRecording {
 export interface Recording {
   /** A local connection exists for the data that follows. Called again when another one replaces it. */
   connected(): void;
+  /** The current request is a rehearsal. */
+  rehearsed(how: Rehearsed): void;
   toLocal(bytes: Buffer): void;
   toVisitor(bytes: Buffer): void;
   /**
@@ -146,6 +156,11 @@ export class RecordedStream extends StreamFilter {
     this.#isConnected = true;
     if (!this.#hasEnded) this.#recording?.connected();
     super.connected();
+  }
+
+  override rehearsed(how: Rehearsed): void {
+    if (!this.#hasEnded) this.#recording?.rehearsed(how);
+    super.rehearsed(how);
   }
 
   override onStreamData(piece: Buffer): void {

@@ -149,9 +149,9 @@ export class ServedTunnel {
     this.#counted = { requests: tunnel.requests, visits: 0 };
     const { target } = settings;
     if (!('folder' in target)) this.#use(target);
-    this.log.watch(({ status, isImported, connection, connectedMs }) => {
+    this.log.watch(({ status, isImported, rehearsed, connection, connectedMs }) => {
       // The status of an imported request is another server's.
-      const isServed = !isImported && status !== undefined && status !== 502;
+      const isServed = !isImported && rehearsed !== 'failed' && status !== undefined && status !== 502;
       if (isServed || (connection === 'open' && connectedMs !== undefined)) this.#localProblem = undefined;
       this.#changed();
     });
@@ -320,6 +320,7 @@ export class ServedTunnel {
       headers,
       compress,
       recorder: this.log,
+      rehearsal: this.settings.rehearsal,
       onState: ifCurrent((state: TunnelState) => this.#onState(state)),
       onProblem: ifCurrent((problem: ConnectionProblem) => this.#onProblem(problem)),
       onKnock: ifCurrent((knock: KnockMessage) => this.#onKnock(knock)),

@@ -1,4 +1,5 @@
 import { VISITOR_FIELD } from '../../../shared/http1/hop-by-hop.ts';
+import type { Rehearsed } from '../data/stream-filter.ts';
 import type { Capture } from './capture.ts';
 import {
   type RawState,
@@ -34,6 +35,7 @@ export class Exchange {
   readonly id: number;
   readonly replayOf: number | undefined;
   isImported = false;
+  rehearsed: Rehearsed | undefined;
   /** wall-clock ms */
   readonly startedAt: number;
   /** monotonic ms */
@@ -142,6 +144,7 @@ export class Exchange {
       replayOf: this.replayOf,
       isImported: this.isImported,
       webhook,
+      ...(this.rehearsed !== undefined && { rehearsed: this.rehearsed }),
       ...(this.connection === undefined ? {} : { connection: this.connection }),
     };
   }

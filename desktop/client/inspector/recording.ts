@@ -6,7 +6,7 @@ import {
   trackServiceBody,
 } from '../../../shared/http1/body.ts';
 import { COLON, equalsIgnoringCase, LF, SPACE, TAB, joined } from '../../../shared/http1/fields.ts';
-import type { Recording } from '../data/stream-filter.ts';
+import type { Recording, Rehearsed } from '../data/stream-filter.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Maximum number of header bytes recorded for each request or response. The relay accepts no larger ones. */
@@ -85,6 +85,12 @@ export class ConnectionRecording implements Recording {
     this.#isConnected = true;
     const exchange = this.#exchange;
     if (exchange !== undefined && !this.#isAnswered) exchange.connectedMs = this.#store.elapsed(exchange);
+  }
+
+  rehearsed(how: Rehearsed): void {
+    if (this.#exchange === undefined) return;
+    this.#exchange.rehearsed = how;
+    this.#store.changed(this.#exchange);
   }
 
   toLocal(bytes: Buffer): void {

@@ -1,5 +1,5 @@
 /** Recorded requests as the command and the window show them. */
-import type { RawEnd } from '../data/stream-filter.ts';
+import type { RawEnd, Rehearsed } from '../data/stream-filter.ts';
 
 /**
  * Number of bytes recorded for each body by default, as sent, including chunked coding.
@@ -38,6 +38,8 @@ export interface RequestSummary {
   readonly isImported: boolean;
   /** the claimed sender, if it is a webhook */
   readonly webhook: WebhookProvider | undefined;
+  /** what a rehearsal has done to it; missing for any other request */
+  readonly rehearsed?: Rehearsed;
   /** of a webhook whose signature is checked */
   readonly signature?: SignatureView;
   /**

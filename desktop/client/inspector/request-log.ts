@@ -43,7 +43,7 @@ const FIRST_REFUSED_STATUS = 400;
 const FIRST_FAILED_STATUS = 500;
 
 /** What a change of a request may mean for its tunnel. */
-type Watched = Pick<Exchange, 'status' | 'isImported' | 'connection' | 'connectedMs'>;
+type Watched = Pick<Exchange, 'status' | 'isImported' | 'rehearsed' | 'connection' | 'connectedMs'>;
 
 /** Called when a request's head has arrived, when its response begins and when it ends. */
 type LogListener = (summary: RequestSummary) => void;

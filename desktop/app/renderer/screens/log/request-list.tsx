@@ -323,7 +323,7 @@ const RowButton = memo(function RowButton({
 }: Row & Pick<RowSpot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
   const { go } = useShell();
   const target = targetText(request);
-  const { id, replayOf, isImported, webhook } = request;
+  const { id, replayOf, isImported, rehearsed, webhook } = request;
   const kinds = [`row-${outcome(request)}`];
   if (isInLog) kinds.push('row-timed');
   if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
@@ -349,6 +349,12 @@ const RowButton = memo(function RowButton({
           <span class="replay-mark" title={t('log.importedHint')}>
             <span aria-hidden="true">⇣ </span>
             <span class="unseen">{t('log.imported')}</span>
+          </span>
+        )}
+        {rehearsed !== undefined && (
+          <span class="replay-mark" title={t(`log.rehearsed.${rehearsed}`)}>
+            <span aria-hidden="true">⚑ </span>
+            <span class="unseen">{t(`log.rehearsed.${rehearsed}`)}</span>
           </span>
         )}
         {isInLog && webhook !== undefined && (

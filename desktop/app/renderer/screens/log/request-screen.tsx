@@ -79,7 +79,7 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
 
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
-  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf, isImported } = detail;
+  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf, isImported, rehearsed } = detail;
   return (
     <p class="line spaced dim">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
@@ -89,6 +89,7 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
       {isImported && <span>{t('log.importedHint')}</span>}
+      {rehearsed !== undefined && <span>{t(`log.rehearsed.${rehearsed}`)}</span>}
       {replayOf !== undefined && (
         <Button look="link" act={() => go({ screen: 'request', key: tunnelKey, id: replayOf })}>
           {t('log.repeatsSentence', { replayOf })}
