@@ -66,7 +66,7 @@ const COMPOSED: ReadonlyMap<string, readonly [number, string]> = new Map([
   ],
   ['desktop/app/renderer/model/body/body-view.ts', [1, 'recheck finds it linear']],
   ['desktop/client/relay/api-responses.ts', [1, 'linear: what may follow the start ends at the next start']],
-  ['desktop/cli/output/format.ts', [2, 'one kind of characters']],
+  ['desktop/cli/output/format.ts', [3, 'one kind of characters']],
   ['desktop/cli/view/terminal-view.ts', [1, 'reads what the user types']],
 ]);
 
