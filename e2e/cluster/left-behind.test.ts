@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../server/store/store.ts';
 import { FakeClock } from '../../server/testing/fake-clock.ts';
-import { anAccount, CALLER, PUBLIC } from '../../server/testing/fixtures.ts';
+import { anAccount, aTunnel, CALLER, PUBLIC } from '../../server/testing/fixtures.ts';
 import { TunnelRegistry } from '../../server/tunnels/registry.ts';
 import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/tunnels/shared-expiry.ts';
 import { TunnelService } from '../../server/tunnels/tunnel-service.ts';
@@ -77,14 +77,14 @@ describe('a relay on PostgreSQL, after others have died', function () {
 
   /** Inserts rows as other relays would have left them. */
   async function leave(count: number, expiresAt: number): Promise<void> {
+    const first = aTunnel(owner.id, { slug: 'left-1', createdAt: clock.now(), expiresAt });
+    await store.insertTunnel(first);
     await query(
       url,
-      `insert into tunnels (id, "accountId", slug, name, "localPort", ttl, idle, "createdAt", "expiresAt",
-         "termsRevision", "bytesIn", "bytesOut", requests, "accessRevision", "revokedLinks", "knocksRevision",
-         "tokenUses", "byAgent", wildcard, "linkScope", "linksSince")
-         select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0, 0, 0, '[]', 0, '[]', 0, 0, n, 0
-         from generate_series(1, $4::int) as n`,
-      [owner.id, clock.now(), expiresAt, count],
+      `insert into tunnels select made.* from tunnels, generate_series(2, $2::int) as n,
+         jsonb_populate_record(tunnels, jsonb_build_object('id', gen_random_uuid(), 'slug', 'left-' || n)) as made
+         where tunnels.id = $1`,
+      [first.id, count],
     );
   }
 
