@@ -53,9 +53,7 @@ const REFUSED_LINKS = {
   },
   used: {
     title: 'This link was already used',
-    text:
-      'It gives access only to the first browser that opens it, and another one did. ' +
-      'Ask the person who sent it to you for a new one.',
+    text: 'This link gave access to the first browser that opened it. Ask the person who sent it to you for a new one.',
   },
 };
 
