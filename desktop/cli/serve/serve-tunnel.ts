@@ -102,13 +102,17 @@ export async function serveTunnel(options: ServeOptions): Promise<TunnelEnd> {
 
 /** What visitors see from now on. Never rejects. */
 async function absenceText(host: Host, served: ServedTunnel, clock: Clock): Promise<string> {
-  const { name } = served.tunnel;
+  const { name, protocol } = served.tunnel;
   const kept = await host.keptNameOf(served);
   const hold = kept === null ? await host.nameHold() : undefined;
   if (hold === 0) return ` Other accounts can use ${name} now.`;
+  // Nothing can be told to a connection that carries bytes.
+  const isTold = protocol === 'http';
+  const told = isTold ? ', and its visitors are told that it is offline' : '';
   if (hold !== undefined)
-    return ` ${name} stays reserved for your account until ${dayTime(clock.now() + hold, clock.now())}, and its visitors are told that it is offline.`;
+    return ` ${name} stays reserved for your account until ${dayTime(clock.now() + hold, clock.now())}${told}.`;
   if (!kept) return '';
+  if (!isTold) return ` Your account keeps the name ${name}.`;
   if (kept.away === null)
     return ` Visitors of ${name} are told that it is offline. To leave them a message, run "culvert away ${name}".`;
   return ` Visitors of ${name} now read: ${firstLine(kept.away)}`;

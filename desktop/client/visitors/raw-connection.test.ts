@@ -131,6 +131,17 @@ describe('RawConnection', () => {
     );
   });
 
+  it('answers a visitor that has sent everything', async () => {
+    const { stream, service } = await visit();
+    stream.receive('request');
+    assert.equal(await received(service), 'request');
+    stream.endByRelay();
+    await once(service, 'end');
+    service.end('answer');
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.deepEqual([stream.sent, stream.ended], ['answer', 1000]);
+  });
+
   it('ends with the service on a data socket that cannot be half-closed', async () => {
     const world = await setUp();
     world.stream.carriesEnd = false;
