@@ -182,7 +182,10 @@ export const DURATION: Field<string> = {
     pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
     description: 'a duration, such as `1h0m0s`, `30m0s` or `45s`',
   },
-  accepts: someText.test('duration', (value) => Number.isFinite(parseDuration(value))),
+  accepts: someText.test(
+    'duration',
+    (value) => typeof value !== 'string' || Number.isFinite(parseDuration(value)),
+  ),
 };
 /** The address of a tunnel, which clients print, copy and open in a browser. */
 export const ADDRESS: Field<string> = {
