@@ -57,7 +57,7 @@ function readObject(text: string): unknown {
 /** The relay's clock counts, not this machine's. */
 const DATE = new Date(Date.parse(TUNNEL.expires_at) - (2.5 * 3600 + 30) * 1000).toUTCString();
 
-/** Gets an answer of the relay as `METHOD PATH STATUS BODY`, `typed PASSWORD`, `project YAML` or `full REASON` of a disk. */
+/** Gets an answer of the relay as `METHOD PATH STATUS BODY`, `typed PASSWORD`, `project YAML`, `full REASON` of a disk, or `columns N` of a terminal. */
 async function startWorld(): Promise<World> {
   const answers = new Map<string, RestResponse>();
   const asked: string[] = [];
@@ -68,13 +68,15 @@ async function startWorld(): Promise<World> {
   });
   let typed: string | undefined;
   let full: Error | undefined;
+  let columns: number | undefined;
   const folder = temporaryDirectory();
   const answer = () => Promise.resolve(typed ?? assert.fail('asked'));
   return {
     give(line) {
       const [, request = '', status, body = ''] = /^(\S+ \S+) (\d+) (.*)$/.exec(line) ?? [];
-      const [, word, rest = ''] = /^(typed|project|full) (.*)$/.exec(line) ?? [];
-      if (word === 'typed') typed = rest;
+      const [, word, rest = ''] = /^(typed|project|full|columns) (.*)$/.exec(line) ?? [];
+      if (word === 'columns') columns = Number(rest);
+      else if (word === 'typed') typed = rest;
       else if (word === 'project') writeFileSync(join(folder, 'culvert.yml'), readEscapes(rest));
       else if (word === 'full') full = new Error(rest);
       else
@@ -86,7 +88,7 @@ async function startWorld(): Promise<World> {
     },
     async run({ env, words }) {
       const access = { ...(answers.size > 0 && { CULVERT_RELAY: address.origin }), CULVERT_API_KEY: KEY };
-      const { printed, output } = record(full);
+      const { printed, output } = record(full, columns);
       const files: Files = {
         readLogin: () => undefined,
         readProject: (path) => readProject(path, folder, { env }),

@@ -42,6 +42,9 @@ const output: PrintedOutput = {
   out: (text) => stdout.write(printable(text, process.stdout)),
   err: (text) => stderr.write(printable(text, process.stderr)),
   flush: () => stdout.flush(),
+  get columns() {
+    return process.stdout.isTTY ? process.stdout.columns : undefined;
+  },
 };
 
 const stored = new StoredLogin(

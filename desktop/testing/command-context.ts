@@ -6,13 +6,22 @@ import type { PrintedOutput } from '../cli/output/reporter.ts';
 import type { Prompt } from '../client/config/relay-access.ts';
 import { StoredLogin } from '../client/config/stored-login.ts';
 
-/** Keeps what a command prints. @param failure why standard output cannot be written */
-export function record(failure?: Error): { printed: { out: string; err: string }; output: PrintedOutput } {
+/**
+ * Keeps what a command prints.
+ *
+ * @param failure why standard output cannot be written
+ * @param columns of the terminal, if it is one
+ */
+export function record(
+  failure?: Error,
+  columns?: number,
+): { printed: { out: string; err: string }; output: PrintedOutput } {
   const printed = { out: '', err: '' };
   const output: PrintedOutput = {
     out: (text) => void (printed.out += text),
     err: (text) => void (printed.err += text),
     flush: () => Promise.resolve(failure),
+    columns,
   };
   return { printed, output };
 }

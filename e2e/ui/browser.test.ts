@@ -80,13 +80,23 @@ describe('the window in a browser', () => {
 
   it('shows the same in two pages, with what a browser has, and connects again after a while', async () => {
     const { page, program, profile, home } = await openSignedIn();
-    page.once('dialog', (dialog) => void dialog.accept(home));
     await page.getByRole('button', { name: 'Share a folder…' }).press('Enter');
+    const path = page.getByRole('dialog', { name: 'Choose a folder' }).getByLabel('Path of the folder');
+    await path.and(page.locator(':focus')).fill(home);
+    await page.keyboard.press('Enter');
     const question = page.getByRole('dialog', { name: /^Share the folder/ });
     await question.waitFor();
     await page.keyboard.press('Escape');
     // Until it has gone, the port field takes no focus.
     await question.waitFor({ state: 'detached' });
+
+    // Keys that the browser keeps for itself are not listed.
+    await page.keyboard.press('?');
+    const sheet = page.getByRole('dialog', { name: 'Keys of the window' });
+    await sheet.getByText('Command palette').waitFor();
+    assert.equal(await sheet.locator('kbd', { hasText: /^Ctrl\+[NO]$/ }).count(), 0);
+    await page.keyboard.press('Escape');
+    await sheet.waitFor({ state: 'detached' });
 
     const second = await openLink(scope, profile, program.origin);
     const service = await startHttpService(scope, (_request, response) => response.end('hello'));

@@ -114,8 +114,9 @@ describe('the keys of the window', () => {
     );
     await page.keyboard.press('?');
     const sheet = page.getByRole('dialog', { name: 'Keys of the window' });
-    await sheet.getByText('Replay the request.').waitFor();
+    await sheet.getByText('Copy as curl').waitFor();
     await assertReadable(page, 'the sheet of keys');
+    await sheet.locator('kbd', { hasText: 'Ctrl+O' }).first().waitFor();
     await page.keyboard.press('Escape');
     await sheet.waitFor({ state: 'detached' });
     await page.getByLabel('Search requests').focus();

@@ -399,6 +399,12 @@ describe('the list of tunnels:', () => {
       assert.notEqual(await colorOf(page, '.card .shape', 'color'), ground);
       assert.notEqual(left, ground);
       assert.notEqual(left, await colorOf(page, '.card .fuse', 'backgroundColor'));
+      // What is chosen has another colour, not only bolder letters.
+      await page.keyboard.press('ControlOrMeta+k');
+      await page.getByRole('option', { selected: true }).waitFor();
+      const chosen = await colorOf(page, '[role=option][aria-selected=true]', 'backgroundColor');
+      assert.notEqual(chosen, await colorOf(page, '[role=option][aria-selected=false]', 'backgroundColor'));
+      await page.keyboard.press('Escape');
       await page.keyboard.press('Tab');
       assert.equal(await colorOf(page, ':focus-visible', 'outlineStyle'), 'solid');
       assert.notEqual(await colorOf(page, ':focus-visible', 'outlineColor'), ground);

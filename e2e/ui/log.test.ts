@@ -152,7 +152,7 @@ appScenarios('the request log', (fixture) => {
     // The button keeps the focus, to send it once more.
     await focused(page, 'replay-request');
     assert.equal(asked[3], asked[2]);
-    await page.getByRole('button', { name: 'Replay of request 3.' }).click();
+    await page.getByRole('button', { name: 'Replay. Show the original.' }).click();
     await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 3').waitFor();
   });
 
@@ -167,12 +167,12 @@ appScenarios('the request log', (fixture) => {
     const send = page.getByRole('button', { name: 'Send', exact: true });
     assert.equal(await path.inputValue(), shown);
     await path.fill('no path');
-    await page.getByRole('button', { name: 'Add a header' }).click();
-    const header = page.getByRole('textbox', { name: /^Name of header \d+$/ }).last();
-    await header.fill('Host');
+    const headers = page.getByLabel('Headers', { exact: true });
+    const recorded = await headers.inputValue();
+    await headers.fill(`${recorded}\nHost: x`);
     await send.click();
     await page.getByText('The path must begin with /').waitFor();
-    await page.getByText('Culvert sets the header Host itself').waitFor();
+    await page.getByText(/^Line \d+: Culvert sets the header Host itself/).waitFor();
     assert.equal(await path.getAttribute('aria-invalid'), 'true');
     await focused(page, 'edit-target');
     assert.equal(asked.length, 3);
@@ -185,22 +185,25 @@ appScenarios('the request log', (fixture) => {
 
     await page.getByLabel('Method').fill('PUT');
     await path.fill('/order?token=[redacted]&a=1');
-    await page.getByRole('button', { name: 'Add a header' }).click();
-    await header.fill('X-Test');
-    await page.getByLabel('Value of X-Test').fill('yes');
-    await page.getByLabel('Body').fill('{"event":"open"}');
-    await send.click();
+    await headers.fill(`${recorded}\nX-Test: yes`);
+    const body = page.getByLabel('Body');
+    assert.equal(await body.inputValue(), '{\n  "mugs": 2\n}');
+    await body.fill('{"event":"open"}');
+    await page.getByRole('button', { name: 'Format' }).click();
+    assert.equal(await body.inputValue(), '{\n  "event": "open"\n}');
+    await body.fill('{"event":"open"}');
+    await body.press('ControlOrMeta+Enter');
     await page.locator('.sent-result', { hasText: /^201 · \d+ m?s · [2-9] lines differ$/ }).waitFor();
     assert.equal(asked.at(-1), 'PUT /order?token=hush&a=1 Bearer s3cret yes {"event":"open"}');
-    const headers = page.getByRole('region', { name: 'Headers: before and now' });
-    await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
-    await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
-    const body = page.getByRole('region', { name: 'Body: before and now' });
+    const answered = page.getByRole('region', { name: 'Headers: before and now' });
+    await answered.locator('del', { hasText: 'X-Way: old' }).waitFor();
+    await answered.locator('ins', { hasText: 'X-Way: new' }).waitFor();
+    const answer = page.getByRole('region', { name: 'Body: before and now' });
     // What a service sends is shown as text, and cannot hide.
-    await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
-    assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
-    await page.getByRole('button', { name: 'Show request 4' }).click();
-    await page.getByText('Replay of request 3.').waitFor();
+    await answer.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
+    assert.equal(await answer.locator('del', { hasText: 'tries' }).count(), 0);
+    await page.getByRole('button', { name: 'Show this request' }).click();
+    await page.getByText('Replay. Show the original.').waitFor();
   });
 
   it('imports a curl command and a HAR, reports what it left out, and sends nothing by itself', async () => {
@@ -212,11 +215,11 @@ appScenarios('the request log', (fixture) => {
     await dialog.getByLabel('curl command').fill('wget https://x.example');
     await dialog.getByRole('button', { name: 'Import', exact: true }).click();
     await dialog.getByRole('alert').waitFor();
-    const entries = [entry('/a'), entry('/b', 'x'.repeat(70_000)), entry('/c')];
+    const entries = [entry('/a'), entry('/b', 'x'.repeat(300_000)), entry('/c')];
     writeFileSync(join(directory, 'import.har'), JSON.stringify({ log: { entries } }));
     await dialog.getByRole('button', { name: 'Choose a HAR file…' }).click();
     await dialog.getByText('2 requests were imported.').waitFor();
-    await dialog.getByText('Request 2 was left out: The body can be at most 64 KiB').waitFor();
+    await dialog.getByText('Request 2 was left out: The body can be at most 256 KiB').waitFor();
     await page.keyboard.press('Enter');
     await row(page, /POST imported\s*\/a not sent/).waitFor();
     await row(page, /\/c not sent/).waitFor();

@@ -82,7 +82,7 @@ appScenarios('a kept name', (fixture) => {
     await account.api.send('POST', '/v1/names', { json: { name: 'sleepy-shop' } });
     const { page, app, directory } = await fixture.open();
     await signIn(page, fixture.relay.url, account.key);
-    await openTunnel(page, 'sleepy-shop', 'Everyone');
+    await openTunnel(page, 'sleepy-shop', 'Anyone');
     await page.getByRole('button', { name: 'Show “Asleep”' }).click();
     const says = (away: string | null): Promise<void> =>
       eventually(20_000, async () => assert.equal((await keptName(account))?.away, away));

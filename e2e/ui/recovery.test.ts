@@ -52,9 +52,15 @@ appScenarios('recovery without intervention', (fixture) => {
     await reads(dialog, /not checked, because an earlier step failed/);
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
+    const form = page.getByRole('form', { name: 'New tunnel' });
+    await page.getByLabel('Port', { exact: true }).fill('9');
+    await form.getByRole('button', { name: 'Expose' }).click();
+    await form.getByText(/cannot be reached/).waitFor();
     await page.getByRole('button', { name: 'Try now' }).click();
     await relay.restart();
     await tunnel.getByText('Online').waitFor();
+    // What could not be done for that reason no longer says so.
+    await form.getByText(/cannot be reached/).waitFor({ state: 'detached' });
     assert.equal((await visit(url)).body, 'hello');
   });
 

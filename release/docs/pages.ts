@@ -178,7 +178,10 @@ function shortcutsPage(): string {
     keyTable(
       Object.fromEntries([
         GLOBAL_KEY,
-        ...WINDOW_KEYS.map(([keys, text]) => [keys.replaceAll('Mod+', 'Ctrl+'), EN[text]]),
+        ...WINDOW_KEYS.map(({ keys, text, only }) => [
+          keys.replaceAll('Mod+', 'Ctrl+'),
+          `${EN[text]}${only === 'desktop' ? ' (not in a browser)' : ''}`,
+        ]),
       ]),
     ),
   ].join('\n');

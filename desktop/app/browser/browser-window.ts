@@ -99,7 +99,7 @@ export class BrowserWindow {
     if (!channels.has(channel))
       return Promise.resolve(refuse({ code: 'no-such-method', text: t('problem.wrong') }));
     return platform.runFor(page, () =>
-      answerCall(CHANNELS, channel, payload, core, errorWords(platform.report)),
+      answerCall(CHANNELS, channel, payload, core, errorWords(platform.report, core)),
     );
   }
 

@@ -1,6 +1,7 @@
 /** The app without Electron: its memory, its account, its tunnels, and the snapshots of them that the window shows. */
 import type { Host } from '../../client/host/host.ts';
 import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
+import { RelayUnreachable } from '../../client/relay/errors.ts';
 import type { OwnerLogHost } from '../../client/methods/log-methods.ts';
 import { Signal } from '../../client/signal.ts';
 import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
@@ -221,6 +222,12 @@ export class Core {
     }
     if (folder !== undefined) await then(folder);
     this.snapshots.flush();
+  };
+
+  /** A call has failed. What the window says of an unreachable relay must not outlast that, so it is noted at once. */
+  readonly noteFailure = (error: unknown): void => {
+    if (error instanceof RelayUnreachable)
+      this.#inBackground('noting that the relay is unreachable', this.signIn.reached(error));
   };
 
   /** Shows the invitation of a link, and asks the user. */

@@ -21,9 +21,20 @@ export class CallFailure extends Error {
  * What the window says of errors.
  *
  * @param reportBug called with every error that is neither a known failure nor a bad payload
+ * @param core learns from calls that the relay cannot be reached
  */
-export function errorWords(reportBug: ErrorWords['reportBug']): ErrorWords {
-  return { describe: toCallError, wrong: t('problem.wrong'), reportBug };
+export function errorWords(
+  reportBug: ErrorWords['reportBug'],
+  core: { readonly noteFailure: (error: unknown) => void },
+): ErrorWords {
+  return {
+    describe(error) {
+      core.noteFailure(error);
+      return toCallError(error);
+    },
+    wrong: t('problem.wrong'),
+    reportBug,
+  };
 }
 
 /** @returns `undefined` for a bug, which must not be reported as such a failure */

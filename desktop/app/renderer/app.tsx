@@ -10,8 +10,16 @@ import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from
 import { leavingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
-import { DropDialog, DropHere, ProjectDialog, useDrops } from './screens/folder-dialogs.tsx';
-import { KeysDialog, Palette, useActionKeys, usePalette } from './screens/palette.tsx';
+import {
+  DropDialog,
+  DropHere,
+  FolderDialog,
+  ProjectDialog,
+  useDrops,
+  useFolderQuestion,
+} from './screens/folder-dialogs.tsx';
+import { KeysDialog } from './screens/keys-dialog.tsx';
+import { Palette, useActionKeys, usePalette } from './screens/palette.tsx';
 import { Panes } from './screens/panes.tsx';
 import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
@@ -19,6 +27,7 @@ import './style/main.css';
 import {
   callOf,
   CopiedContext,
+  ReachContext,
   type Shell,
   ShellContext,
   UndoContext,
@@ -110,8 +119,10 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   }, [bridge, shell]);
   useSinglePresses();
   const isDragging = useDrops(bridge);
+  const asked = useFolderQuestion(bridge);
   useEscape(trail.length > 1, shell.back);
   const isSignedIn = snapshot?.session.state === 'signed-in';
+  const isReached = snapshot?.session.state !== 'signed-in' || snapshot.session.problem === undefined;
   useActionKeys(shell, isSignedIn);
   const palette = usePalette(shell, trail, snapshot?.tunnels ?? [], isSignedIn);
   useReturnedFocus(trail);
@@ -127,59 +138,66 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
 
   return (
     <ShellContext.Provider value={shell}>
-      {snapshot === undefined ? (
-        <Loading problem={problem} />
-      ) : (
-        // Another language repeats all announcements.
-        <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
-          {snapshot.session.state === 'signed-in' ? (
-            <WindowContext.Provider
-              value={{
-                snapshot,
-                session: snapshot.session,
-                trail,
-                setTrail,
-                search,
-                setSearch,
-                logViews,
-                draft,
-                setDraft,
-              }}
-            >
-              <UnfoldedContext.Provider value={unfolded}>
-                <CopiedContext.Provider value={copied}>
-                  <Panes />
-                </CopiedContext.Provider>
-              </UnfoldedContext.Provider>
-            </WindowContext.Provider>
-          ) : (
-            <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
-          )}
-          {snapshot.invitation !== undefined && (
-            <InvitationDialog
-              key={snapshot.invitation.id}
-              invitation={snapshot.invitation}
-              leaving={leavingWords(snapshot.invitation, snapshot)}
-            />
-          )}
-          {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
-          {snapshot.project !== undefined && (
-            <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
-          )}
-          {snapshot.diagnostics !== undefined && (
-            <DiagnosticsDialog key={snapshot.diagnostics.id} checkup={snapshot.diagnostics} />
-          )}
-          {importingTo !== undefined && (
-            <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
-          )}
-          {isSignedIn && showsKeys && <KeysDialog close={shell.toggleKeys} />}
-          {isDragging && <DropHere />}
-          {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} />}
-        </UndoContext.Provider>
-      )}
-      <div class="unseen" role="status">
-        {told}
-      </div>
+      <ReachContext.Provider value={isReached}>
+        {snapshot === undefined ? (
+          <Loading problem={problem} />
+        ) : (
+          // Another language repeats all announcements.
+          <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
+            {snapshot.session.state === 'signed-in' ? (
+              <WindowContext.Provider
+                value={{
+                  snapshot,
+                  session: snapshot.session,
+                  trail,
+                  setTrail,
+                  search,
+                  setSearch,
+                  logViews,
+                  draft,
+                  setDraft,
+                }}
+              >
+                <UnfoldedContext.Provider value={unfolded}>
+                  <CopiedContext.Provider value={copied}>
+                    <Panes />
+                  </CopiedContext.Provider>
+                </UnfoldedContext.Provider>
+              </WindowContext.Provider>
+            ) : (
+              <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
+            )}
+            {snapshot.invitation !== undefined && (
+              <InvitationDialog
+                key={snapshot.invitation.id}
+                invitation={snapshot.invitation}
+                leaving={leavingWords(snapshot.invitation, snapshot)}
+              />
+            )}
+            {asked !== undefined && <FolderDialog key={asked.question} {...asked} />}
+            {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
+            {snapshot.project !== undefined && (
+              <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
+            )}
+            {snapshot.diagnostics !== undefined && (
+              <DiagnosticsDialog key={snapshot.diagnostics.id} checkup={snapshot.diagnostics} />
+            )}
+            {importingTo !== undefined && (
+              <ImportDialog
+                key={importingTo.key}
+                tunnel={importingTo}
+                close={() => setImporting(undefined)}
+              />
+            )}
+            {isSignedIn && showsKeys && <KeysDialog close={shell.toggleKeys} />}
+            {isDragging && <DropHere />}
+            {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} />}
+          </UndoContext.Provider>
+        )}
+        <div class="unseen" role="status">
+          {told}
+        </div>
+      </ReachContext.Provider>
     </ShellContext.Provider>
   );
 }

@@ -4,7 +4,7 @@ import { byteSize } from '../../client/inspector/readable.ts';
 import { accessText } from '../command-line/access-options.ts';
 import { apiOf, defineCommand } from '../command-line/command.ts';
 import { COMMON } from '../command-line/options.ts';
-import { jsonLine, localTime, table } from '../output/format.ts';
+import { fittingTable, jsonLine, localTime } from '../output/format.ts';
 
 export const listCommand = defineCommand({
   name: 'list',
@@ -12,18 +12,21 @@ export const listCommand = defineCommand({
   options: COMMON,
   examples: {
     'culvert list': "show each tunnel's state, traffic and address",
-    'culvert list --json': 'print the list as JSON',
+    'culvert list --json': 'print the list as JSON, with what a narrow terminal leaves out',
   },
   read: (line) => line.access(),
   async run(command, { output }) {
     const tunnels = await apiOf(command).listTunnels();
     if (command.json) output.out(jsonLine({ tunnels }));
     else if (tunnels.length === 0) output.out('No live tunnels.\n');
-    else output.out(tunnelTable(tunnels));
+    else output.out(tunnelTable(tunnels, output.columns));
   },
 });
 
-function tunnelTable(tunnels: readonly Tunnel[]): string {
+/** What is left out first where a terminal has no room. */
+const LEAST = ['ID', 'OUT', 'IN', 'EXPIRES', 'REQUESTS', 'ACCESS', 'BY', 'PORT'];
+
+function tunnelTable(tunnels: readonly Tunnel[], columns: number | undefined): string {
   // Most accounts have one person.
   const isShared = tunnels.some(({ created_by: by }) => by !== null);
   const rows = tunnels.map((tunnel) => [
@@ -40,5 +43,5 @@ function tunnelTable(tunnels: readonly Tunnel[]): string {
     tunnel.id,
   ]);
   const titles = ['STATE', 'PORT', 'EXPIRES', 'REQUESTS', 'IN', 'OUT', 'ACCESS', 'ADDRESS', 'ID'];
-  return table([['SLUG', ...(isShared ? ['BY'] : []), ...titles], ...rows]);
+  return fittingTable(['SLUG', ...(isShared ? ['BY'] : []), ...titles], rows, LEAST, columns);
 }

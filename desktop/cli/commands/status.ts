@@ -8,7 +8,7 @@ import { DomainUnsupported, RelayRefusal } from '../../client/relay/errors.ts';
 import { accessText } from '../command-line/access-options.ts';
 import { apiOf, defineCommand } from '../command-line/command.ts';
 import { COMMON } from '../command-line/options.ts';
-import { jsonLine, lifetimeText, table, timeLeft } from '../output/format.ts';
+import { fittingTable, jsonLine, lifetimeText, table, timeLeft } from '../output/format.ts';
 import type { Output } from '../output/reporter.ts';
 import { domainStatus } from './domain.ts';
 
@@ -45,10 +45,12 @@ async function runStatus(command: RelayAccess, output: Output): Promise<void> {
     accessText(tunnel.access),
     tunnel.public_url,
   ]);
-  output.out(
-    `\n${table([['TUNNEL', 'STATE', 'PORT', 'TIME LEFT', 'REQUESTS', 'IN', 'OUT', 'ACCESS', 'ADDRESS'], ...rows])}`,
-  );
+  output.out(`\n${fittingTable(HEADING, rows, LEAST, output.columns)}`);
 }
+
+const HEADING = ['TUNNEL', 'STATE', 'PORT', 'TIME LEFT', 'REQUESTS', 'IN', 'OUT', 'ACCESS', 'ADDRESS'];
+/** What is left out first where a terminal has no room. */
+const LEAST = ['OUT', 'IN', 'REQUESTS', 'ACCESS', 'TIME LEFT', 'PORT'];
 
 /** Empty if the relay does not support domains, or the key is scoped to one tunnel. */
 async function domainsOf(api: ApiClient): Promise<readonly Domain[]> {

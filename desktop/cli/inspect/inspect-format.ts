@@ -100,9 +100,23 @@ export function detailText(detail: RequestDetail): string {
   return `${summaryTable([detail])}\n${messageText(request)}\n${noAnswer}`;
 }
 
+/** The same for the view, where the response is what people look for: it comes before the headers of the request. */
+export function viewText(detail: RequestDetail): string {
+  const { request, response, isBroken } = detail;
+  const none = isBroken ? 'There was no response.\n' : 'No response yet.\n';
+  const took = detail.durationMs === undefined ? '' : `, ${duration(detail.durationMs)}`;
+  const title = `${escapeUnprintable(request.startLine)}\n${statusText(detail)}${took}\n`;
+  return `${title}\n${response === undefined ? none : messageText(response)}\nRequest\n${partsText(request)}`;
+}
+
 function messageText(message: RecordedMessage): string {
-  const head = [message.startLine, ...message.fields.map(([name, value]) => `${name}: ${value}`)];
-  return `${head.map((line) => `${escapeUnprintable(line)}\n`).join('')}\n${bodyText(message)}`;
+  return `${escapeUnprintable(message.startLine)}\n${partsText(message)}`;
+}
+
+/** The headers and the body. */
+function partsText(message: RecordedMessage): string {
+  const fields = message.fields.map(([name, value]) => `${escapeUnprintable(`${name}: ${value}`)}\n`);
+  return `${fields.join('')}\n${bodyText(message)}`;
 }
 
 function bodyText(message: RecordedMessage): string {

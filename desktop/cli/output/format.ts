@@ -98,6 +98,28 @@ export function table(rows: readonly (readonly string[])[]): string {
 }
 
 /**
+ * Rows with a heading, for a terminal: columns that do not fit into it are left out, the least important first.
+ *
+ * @param least the least important headings, the first of them first
+ * @param columns of the terminal; `undefined` for a file or another program, which get everything
+ */
+export function fittingTable(
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+  least: readonly string[],
+  columns: number | undefined,
+): string {
+  let shown = [...heading.keys()];
+  const pick = (): string => table([heading, ...rows].map((row) => shown.map((column) => row[column] ?? '')));
+  for (const title of least) {
+    const text = pick();
+    if (columns === undefined || text.split('\n').every((line) => line.length <= columns)) return text;
+    shown = shown.filter((column) => heading[column] !== title);
+  }
+  return pick();
+}
+
+/**
  * What `--json` prints: a value as JSON on one line. `JSON.stringify` escapes C0 controls only; a visitor's path may
  * contain C1 controls too, and a body anything.
  */

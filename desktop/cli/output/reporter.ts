@@ -51,6 +51,8 @@ export interface Output {
   out(text: string): void;
   /** what went wrong, for people */
   err(text: string): void;
+  /** of the terminal that shows what was asked for; `undefined` for a file or another program */
+  readonly columns?: number | undefined;
 }
 
 /** The output of a program. */

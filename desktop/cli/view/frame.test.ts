@@ -4,7 +4,7 @@ import { TUNNEL } from '../../testing/fake-platform.ts';
 import { clockTime, localTime } from '../output/format.ts';
 import { frame, type ViewState } from './frame.ts';
 import type { PanelState } from './panel.ts';
-import { paint } from './text.ts';
+import { paint, span } from './text.ts';
 
 const NOW = Date.parse('2026-07-10T12:59:00.000Z');
 
@@ -172,6 +172,21 @@ describe('frame', () => {
     ]);
     const ended = { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' } as const;
     assert.equal(draw([panel({ status: ended })])[2], '✕ Ended. The tunnel has expired.');
+  });
+
+  it('has the newest request on the right from 110 columns, and how long relay and service take', () => {
+    const one = panel({ requests: [request(1)], latency: { relayMs: 23, p50Ms: 12, p90Ms: 1340 } });
+    const newest = [[span('GET /1 HTTP/1.1')], [span('200, 12 ms')]];
+    const lines = draw([one], { newest }, 110);
+    assert.match(lines[0] ?? '', /^culvert .* │ GET \/1 HTTP\/1\.1$/);
+    assert.match(lines[1] ?? '', / │ 200, 12 ms$/);
+    assert.ok(lines.every((line) => line[54] === '│'));
+    const latency = /^Latency {6}relay 23 ms, p50 12 ms, p90 1\.3 s +│/;
+    assert.ok(
+      lines.some((line) => latency.test(line)),
+      lines.join('\n'),
+    );
+    assert.doesNotMatch(draw([one], { newest }, 109).join('\n'), /│|Latency/);
   });
 
   it('shows several tunnels in short, and the tunnel of each request', () => {

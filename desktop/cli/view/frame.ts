@@ -2,14 +2,16 @@
 import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import { byteSize } from '../../client/inspector/readable.ts';
 import { describeAccess } from '../command-line/access-options.ts';
-import { agentText, escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
+import { agentText, duration, escapeVisitorText, localTime, timeLeft } from '../output/format.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { KEPT_OPEN } from '../output/reporter.ts';
 import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './log-page.ts';
 import { codeLines } from './once-online.ts';
 import type { PanelState, PanelStatus } from './panel.ts';
 import {
+  beside,
   escapeControls,
+  leftColumns,
   type Line,
   shorten,
   type Size,
@@ -39,6 +41,8 @@ export interface ViewState {
   readonly hasUtf8: boolean;
   /** whether keys are read */
   readonly hasKeys: boolean;
+  /** the newest request of the current panel, where there is room for it */
+  readonly newest?: readonly Line[] | undefined;
 }
 
 interface Context {
@@ -62,7 +66,14 @@ function pageOf(state: ViewState, size: Size): Line[] {
   if (page === 'help') return [...(knock === undefined ? [] : [knock]), ...helpPage()];
   if (page === 'code' && shown !== undefined)
     return codePage(shown.public_url, knock ?? codeTitle(panels.length), size, state.hasUtf8);
-  return overview(state, size, knock);
+  const left = leftColumns(size.columns);
+  if (left === undefined) return overview(state, size, knock);
+  const [first = [], ...below] = overview(state, { ...size, columns: left }, undefined, true);
+  const newest = state.newest ?? [];
+  // What a visitor asks has the whole width.
+  const above = knock === undefined ? [] : [first, knock];
+  const beneath = knock === undefined ? [first, ...below] : below;
+  return [...above, ...beside(beneath, newest.slice(0, size.rows - above.length), left)];
 }
 
 /** A code needs most of a window of 24 rows. */
@@ -71,7 +82,13 @@ function codePage(url: string, first: Line, { columns, rows }: Size, hasUtf8: bo
   return [...head, ...codeLines(url, { columns, rows: rows - head.length }, hasUtf8)];
 }
 
-function overview(state: ViewState, { columns, rows }: Size, knock: Line | undefined): Line[] {
+/** @param isWide whether it is the left half of a wide window */
+function overview(
+  state: ViewState,
+  { columns, rows }: Size,
+  knock: Line | undefined,
+  isWide = false,
+): Line[] {
   const { panels, now, page, current, window, note, hasKeys } = state;
   const context = { now, columns, panels, current, hasKeys };
   const [only] = panels;
@@ -82,6 +99,7 @@ function overview(state: ViewState, { columns, rows }: Size, knock: Line | undef
     ...(knock === undefined ? [] : [knock]),
     note === undefined ? [] : [span(escapeControls(note), 'good')],
     ...head,
+    ...(isWide ? latencyLines(panels[current]) : []),
     ...(window === undefined ? [] : link('Window', window, columns)),
     [],
   ];
@@ -241,6 +259,16 @@ function traffic({ tunnel }: PanelState): string {
   const { requests, bytes_in, bytes_out, protocol } = tunnel;
   const what = protocol === 'http' ? 'request' : 'connection';
   return `${requests} ${requests === 1 ? what : `${what}s`}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
+}
+
+/** How long the relay takes to answer, and the local service: half of the requests, and nine of ten, are faster. */
+function latencyLines(panel: PanelState | undefined): Line[] {
+  const { relayMs, p50Ms, p90Ms } = panel?.latency ?? {};
+  const parts = [
+    relayMs === undefined ? [] : [`relay ${duration(relayMs)}`],
+    p50Ms === undefined || p90Ms === undefined ? [] : [`p50 ${duration(p50Ms)}`, `p90 ${duration(p90Ms)}`],
+  ].flat();
+  return parts.length === 0 ? [] : [row('Latency', parts.join(', '))];
 }
 
 function msLeft({ expires_at }: Tunnel, { aheadMs }: PanelState, now: number): number {

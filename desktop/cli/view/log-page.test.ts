@@ -27,10 +27,10 @@ function setUp(targets: readonly string[]) {
     },
   });
   const press = (...keys: string[]): boolean[] => keys.map((key) => page.key(key));
-  const text = (rows = 10): string =>
+  const text = (rows = 10, columns = 100): string =>
     page
-      .frame({ columns: 100, rows })
-      .map((line) => paint(line, 100, false))
+      .frame({ columns, rows })
+      .map((line) => paint(line, columns, false))
       .join('\n');
   return { page, press, text, replayed };
 }
@@ -90,12 +90,24 @@ describe('the request log of the view', () => {
     press('down', 'enter');
     assert.match(
       text(40),
-      /GET \/one HTTP\/1\.1[^]*Cookie: sid=\[redacted\][^]*200 OK[^]*\{\n {2}"a": "5 € – \\u\{6f22\}"\n\}/,
+      /GET \/one HTTP\/1\.1[^]*200 OK[^]*\{\n {2}"a": "5 € – \\u\{6f22\}"\n\}[^]*Cookie: sid=\[redacted\]/,
     );
     press('page-down');
     assert.doesNotMatch(text(6), /GET \/one HTTP/);
     press('escape');
     assert.match(text(), /^> .*\/one$/m);
+  });
+
+  it('shows the request at the cursor beside the list where there is room for both', () => {
+    const { press, text } = setUp(['/one', '/two']);
+    press('down');
+    const lines = text(20, 110).split('\n');
+    assert.match(lines[0] ?? '', /^requests .* │ GET \/one HTTP\/1\.1$/);
+    assert.match(lines[2] ?? '', /\/two +│ *$/);
+    assert.match(lines[3] ?? '', /^> .*\/one +│ HTTP\/1\.1 200 OK$/);
+    assert.ok(lines.every((line) => line.indexOf('│') === 54));
+    press('enter');
+    assert.doesNotMatch(text(20, 110), /│/);
   });
 
   it('repeats a request, and reports the result', async () => {

@@ -6,9 +6,9 @@ import {
   WEBHOOK_PROVIDERS,
 } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, messageLine, targetText } from '../output/format.ts';
-import { CONNECTION_TEXTS, detailText } from '../inspect/inspect-format.ts';
+import { CONNECTION_TEXTS, viewText } from '../inspect/inspect-format.ts';
 import type { PanelState } from './panel.ts';
-import { type Line, shorten, type Size, span, type Style } from './text.ts';
+import { beside, leftColumns, type Line, shorten, type Size, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
 interface LogSource {
@@ -79,8 +79,17 @@ export class LogPage {
   frame({ columns, rows }: Size): Line[] {
     this.#rows = Math.max(1, rows - HEAD_LINES);
     const note: Line = this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')];
-    const [head, lines] = this.#isOpen ? this.#detail() : this.#list(columns);
-    return [head, note, ...lines];
+    if (this.#isOpen) {
+      const [head, lines] = this.#detail();
+      return [head, note, ...lines];
+    }
+    const left = leftColumns(columns);
+    const [head, lines] = this.#list(left ?? columns);
+    if (left === undefined) return [head, note, ...lines];
+    const id = this.#current();
+    const detail = id === undefined ? undefined : this.#source.detail(id);
+    const right = detail === undefined ? [] : requestLines(detail);
+    return beside([head, note, ...lines], right.slice(0, rows), left);
   }
 
   /** The newest one, if the one at the cursor is no longer there. */
@@ -147,15 +156,23 @@ export class LogPage {
   #detail(): [head: Line, lines: Line[]] {
     const id = this.#selected;
     const detail = id === undefined ? undefined : this.#source.detail(id);
-    const text = detail === undefined ? 'This request is no longer available.' : detailText(detail);
-    const lines = text.trimEnd().split('\n');
+    const lines: Line[] =
+      detail === undefined ? [[span('This request is no longer available.')]] : requestLines(detail);
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);
     return [
       [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')],
-      shown.map((line) => [span(messageLine(line.replaceAll('\t', '  ')))]),
+      shown,
     ];
   }
+}
+
+/** A request and its response, the response first. */
+export function requestLines(detail: RequestDetail): Line[] {
+  return viewText(detail)
+    .trimEnd()
+    .split('\n')
+    .map((line, row) => [span(messageLine(line.replaceAll('\t', '  ')), row === 0 ? 'strong' : 'plain')]);
 }
 
 /* The last requests, one line each. */

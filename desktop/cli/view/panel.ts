@@ -72,6 +72,24 @@ export interface PanelState {
   readonly rehearsal?: Pick<Rehearsal, 'text' | 'isOn'> | undefined;
   /** newest first */
   readonly requests: readonly RequestSummary[];
+  readonly latency?: Latency;
+}
+
+/** In ms, each `undefined` until it is known. */
+interface Latency {
+  /** of the relay's last answer */
+  readonly relayMs: number | undefined;
+  /** half of the last requests took at most this */
+  readonly p50Ms: number | undefined;
+  readonly p90Ms: number | undefined;
+}
+
+/** Number of requests that percentiles are of. */
+const TIMED_REQUESTS = 100;
+
+/** @param share of the values that are at most the result */
+function percentile(sorted: readonly number[], share: number): number | undefined {
+  return sorted[Math.ceil(sorted.length * share) - 1];
 }
 
 /** What the view shows of one tunnel. Its counters and its expiry are polled from the relay while the view is visible. */
@@ -84,6 +102,7 @@ export class Panel implements Reporter {
   #problem: { readonly text: string; readonly until: number } | undefined;
   #refreshedAt = -Infinity;
   #isRefreshing = false;
+  #relayMs: number | undefined;
   #lastSeen: RequestSummary | undefined;
 
   constructor(options: PanelOptions) {
@@ -196,7 +215,16 @@ export class Panel implements Reporter {
       knocks: this.#served?.approvalRequests ?? [],
       rehearsal: spec.rehearsal,
       requests: newest,
+      latency: this.#latency,
     };
+  }
+
+  get #latency(): Latency {
+    const last = this.#served?.log.list(undefined, TIMED_REQUESTS) ?? [];
+    // A connection that is kept open says nothing of how fast the service is.
+    const times = last.flatMap(({ durationMs, status }) => (status === 101 ? [] : (durationMs ?? [])));
+    const sorted = times.toSorted((a, b) => a - b);
+    return { relayMs: this.#relayMs, p50Ms: percentile(sorted, 0.5), p90Ms: percentile(sorted, 0.9) };
   }
 
   #say(problem: string): void {
@@ -221,13 +249,16 @@ export class Panel implements Reporter {
   }
 
   async #refresh(served: ServedTunnel): Promise<void> {
+    const { clock } = this.#options;
+    const asked = clock.monotonic();
     this.#isRefreshing = true;
     try {
       served.update(await this.#options.api.getTunnel(served.tunnel.id));
+      this.#relayMs = clock.monotonic() - asked;
     } catch {
       // Whether the tunnel is online is up to its control connection.
     }
     this.#isRefreshing = false;
-    this.#refreshedAt = this.#options.clock.monotonic();
+    this.#refreshedAt = clock.monotonic();
   }
 }

@@ -6,10 +6,10 @@ import { openAddress } from '../output/prompt.ts';
 import type { Output } from '../output/reporter.ts';
 import { frame, type NextKnock, nextKnock, type ViewState } from './frame.ts';
 import type { HostWindow } from './host-window.ts';
-import { LogPage } from './log-page.ts';
+import { LogPage, requestLines } from './log-page.ts';
 import { copySequence, type OnceOnline } from './once-online.ts';
-import { Panel, type PanelOptions } from './panel.ts';
-import { knowsLinks, type Line, paint, type Size } from './text.ts';
+import { Panel, type PanelOptions, type PanelState } from './panel.ts';
+import { knowsLinks, leftColumns, type Line, paint, type Size } from './text.ts';
 
 /** Interval at which the view is redrawn: faster than anybody reads, slow enough to cost nothing. */
 const VIEW_DRAW_MS = 250;
@@ -46,6 +46,7 @@ export class TerminalView {
   readonly #hasUtf8: boolean;
   readonly #jobs: Jobs;
   #isSuspended = false;
+  #newest: { readonly key: string; readonly lines: readonly Line[] } | undefined;
   #note: { readonly text: string; readonly until: number } | undefined;
   /** the visitor that keys apply to: only a visitor who is shown can be approved */
   #shownKnock: NextKnock | undefined;
@@ -180,8 +181,20 @@ export class TerminalView {
       note: isNoteOver ? undefined : this.#note?.text,
       hasUtf8: this.#hasUtf8,
       hasKeys: this.#stdin.isTTY,
+      newest: leftColumns(size.columns) === undefined ? undefined : this.#newestOf(panels),
     };
     if (this.#screen.draw(frame(state, size))) this.#shownKnock = nextKnock(panels);
+  }
+
+  /** The newest request of the current panel, laid out again only if it has changed. */
+  #newestOf(panels: readonly PanelState[]): readonly Line[] {
+    const [newest] = panels[this.#current]?.requests ?? [];
+    const key = `${this.#current} ${JSON.stringify(newest)}`;
+    if (this.#newest?.key !== key) {
+      const detail = newest && this.#panels[this.#current]?.requests.detail(newest.id);
+      this.#newest = { key, lines: detail === undefined ? [] : requestLines(detail) };
+    }
+    return this.#newest.lines;
   }
 
   readonly #redraw = (): void => {

@@ -75,6 +75,37 @@ export function shorten(text: string, columns: number): string {
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
 }
 
+/** Cuts a line to this many columns, or fills it up. */
+function fit(line: Line, columns: number): Line {
+  const length = line.reduce((sum, { text }) => sum + text.length, 0);
+  if (length <= columns) return [...line, span(' '.repeat(columns - length))];
+  let left = columns - 1;
+  const cut = line.map((part) => {
+    const text = part.text.slice(0, Math.max(0, left));
+    left -= text.length;
+    return { ...part, text };
+  });
+  return [...cut.filter(({ text }) => text !== ''), span('…')];
+}
+
+/** Two texts beside each other, each line of the first as wide as this. */
+export function beside(left: readonly Line[], right: readonly Line[], columns: number): Line[] {
+  const count = Math.max(left.length, right.length);
+  return Array.from({ length: count }, (_, row) => [
+    ...fit(left[row] ?? [], columns),
+    span(' │ ', 'dim'),
+    ...(right[row] ?? []),
+  ]);
+}
+
+/** Columns from which a request is shown on the right half. */
+const SPLIT_COLUMNS = 110;
+
+/** Columns of the left half of a window that has room for two; `undefined` for a narrower one. */
+export function leftColumns(columns: number): number | undefined {
+  return columns < SPLIT_COLUMNS ? undefined : Math.floor((columns - 3) / 2);
+}
+
 /** Breaks between words, so that no line is longer than this many columns if the words allow it. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];

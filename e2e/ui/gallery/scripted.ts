@@ -210,7 +210,7 @@ const EDIT_PROBLEMS = [
   { part: 'target', text: 'The path cannot contain a line break.' },
   { part: 'fields.1.name', text: 'Culvert sets the header Host itself, based on the rest of the request.' },
   { part: 'fields.2.value', text: 'The value of X-Forwarded-For cannot contain control characters.' },
-  { part: 'body', text: 'The body can be at most 64 KiB. This one is 80 KiB.' },
+  { part: 'body', text: 'The body can be at most 256 KiB. This one is 280 KiB.' },
 ];
 const refuseEdit = refuse({ code: 'edit-refused', text: 'It was not sent.', problems: EDIT_PROBLEMS });
 const ANSWERED_NOW: RecordedMessage = {

@@ -287,7 +287,7 @@ export function registerChannels({ ipc, core, mainFrame, reportBug }: RegisterCh
   for (const channel of CHANNEL_NAMES)
     ipc.handle(channel, (event, sent: unknown) =>
       isFromPage(event, mainFrame())
-        ? answerCall(CHANNELS, channel, sent, core, errorWords(reportBug))
+        ? answerCall(CHANNELS, channel, sent, core, errorWords(reportBug, core))
         : refuse({ code: 'foreign-sender', text: t('problem.ownWindow') }),
     );
 }

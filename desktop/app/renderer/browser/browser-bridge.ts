@@ -147,7 +147,7 @@ export class BrowserBridge implements Bridge {
         refuse: () => socket.close(),
       },
       {
-        answer: (what, given) => doFor(what, given),
+        answer: (what, given) => doFor(what, given, this.browser),
         pushed: (name, value) => this.#pushed(name as keyof BrowserPushes, value as never),
         greeted: ({ version }) => {
           // The server is another version, with another page.
@@ -288,9 +288,14 @@ function pageState(): PageState {
 }
 
 /** Does what main asks of the browser. */
-async function doFor(what: string, given: unknown): Promise<Answer<unknown>> {
+async function doFor(
+  what: string,
+  given: unknown,
+  abilities: BrowserAbilities | undefined,
+): Promise<Answer<unknown>> {
   try {
-    return { ok: true, value: await DOES[what as keyof Asks](given as never) };
+    if (what === 'folder') return { ok: true, value: await abilities?.askForFolder?.(String(given)) };
+    return { ok: true, value: await DOES[what as keyof typeof DOES](given as never) };
   } catch (error) {
     // Main has a word for the user.
     return { ok: false, error: { code: 'browser', text: String(error) } };
@@ -298,7 +303,9 @@ async function doFor(what: string, given: unknown): Promise<Answer<unknown>> {
 }
 
 type Does = {
-  readonly [A in keyof Asks]: (given: Asks[A]['given']) => Asks[A]['result'] | Promise<Asks[A]['result']>;
+  readonly [A in Exclude<keyof Asks, 'folder'>]: (
+    given: Asks[A]['given'],
+  ) => Asks[A]['result'] | Promise<Asks[A]['result']>;
 };
 
 const DOES: Does = {
@@ -315,7 +322,6 @@ const DOES: Does = {
     return true;
   },
   file: chooseFile,
-  folder: (question) => window.prompt(question) ?? undefined,
 };
 
 async function copy(text: string): Promise<boolean> {

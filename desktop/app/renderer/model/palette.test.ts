@@ -96,6 +96,18 @@ describe('the command palette', () => {
     assert.deepEqual(labels('500')[0], 'GET /hook');
   });
 
+  it('finds every request of a log that was read, and a port that somebody types', () => {
+    const requests = [3, 2, 1].map((id) => exampleRequest({ id, startedAt: id, target: `/order/${id}` }));
+    const read = paletteEntries({ ...NOTHING, tunnels: [shop, hooks] }, 0, new Map([['h', requests]]));
+    const titles = (typed: string) => foundEntries(read, [shop, hooks], typed).map(({ title }) => title);
+    assert.deepEqual(titles('/order/1').slice(0, 1), ['GET /order/1']);
+    assert.ok(!titles('hook').includes('GET /hook'));
+    assert.equal(titles('8123')[0], 'New tunnel to 8123');
+    assert.ok(!titles('5173').includes('New tunnel to 5173'), 'it has a tunnel');
+    for (const typed of ['0000', '65536', '404', '8000x'])
+      assert.ok(!titles(typed).some((title) => title.startsWith('New tunnel to')), typed);
+  });
+
   it('finds every action by the words that people type for it', () => {
     const first: Readonly<Record<string, string>> = {
       expose: 'New tunnel',

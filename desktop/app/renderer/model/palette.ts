@@ -1,4 +1,5 @@
 /** The entries of the command palette, and the search in them. */
+import type { RequestSummary } from '../../../client/inspector/records.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import {
   leadsTo,
@@ -28,7 +29,15 @@ const MOST_OF_GROUP = 6;
 const MOST_NUMBERED = 9;
 const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands'];
 
-/** All entries, the likeliest of each group first. @param now wall-clock ms */
+/** The requests of logs, newest first, by key of their tunnel. */
+export type PaletteLogs = ReadonlyMap<string, readonly RequestSummary[]>;
+
+/**
+ * All entries, the likeliest of each group first.
+ *
+ * @param now wall-clock ms
+ * @param logs the logs that were read; of others, the last few requests are known
+ */
 export function paletteEntries(
   {
     tunnels,
@@ -38,21 +47,15 @@ export function paletteEntries(
     projects,
   }: Pick<Snapshot, 'tunnels' | 'others' | 'names' | 'ports' | 'projects'>,
   now: number,
+  logs: PaletteLogs = new Map(),
 ): readonly PaletteEntry[] {
   const paused = pausedTunnels(tunnels, names);
   const unused = names.filter((kept) => !kept.isLive && ![...paused.values()].includes(kept));
   return [
     ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
     ...others.map(otherEntry),
-    ...requestEntries(tunnels),
-    ...freePorts(ports, tunnels).map((view): PaletteEntry => ({
-      id: `port-${view.port}`,
-      group: 'ports',
-      title: t('palette.newTunnelTo', { port: view.port }),
-      detail: programName(view) ?? '',
-      only: 'app',
-      run: (acts) => acts.newTunnel(view.port),
-    })),
+    ...requestEntries(tunnels, logs),
+    ...freePorts(ports, tunnels).map((view) => portEntry(view.port, programName(view))),
     ...[
       ...windowActions(),
       ...projectActions(projects),
@@ -79,7 +82,7 @@ export function foundEntries(
   typed: string,
 ): readonly PaletteEntry[] {
   const words = wordsOf(typed);
-  const ranked = entries.flatMap((entry) => {
+  const ranked = [...entries, ...typedPort(entries, tunnels, typed.trim())].flatMap((entry) => {
     if (words.length === 0) return entry.isOneOfMany === true ? [] : [{ entry, rank: 0 }];
     const ranks = words.map((word) => rankOf(entry, word));
     return ranks.includes(Infinity) ? [] : [{ entry, rank: ranks.reduce((sum, rank) => sum + rank, 0) }];
@@ -143,10 +146,33 @@ function otherEntry(tunnel: OtherTunnelView): PaletteEntry {
   };
 }
 
-/** The last few requests of each tunnel, newest first. */
-function requestEntries(tunnels: readonly TunnelView[]): readonly PaletteEntry[] {
+function portEntry(port: number, detail = ''): PaletteEntry {
+  return {
+    id: `port-${port}`,
+    group: 'ports',
+    title: t('palette.newTunnelTo', { port }),
+    detail,
+    only: 'app',
+    run: (acts) => acts.newTunnel(port),
+  };
+}
+
+/** A port that nothing is known about yet, but that somebody types; three digits are rather a status. */
+function typedPort(
+  entries: readonly PaletteEntry[],
+  tunnels: readonly TunnelView[],
+  typed: string,
+): readonly PaletteEntry[] {
+  const port = /^\d{4,5}$/.test(typed) ? Number(typed) : 0;
+  if (port > 65_535 || port === 0 || tunnels.some(({ localPort }) => localPort === port)) return [];
+  const entry = portEntry(port);
+  return entries.some(({ id }) => id === entry.id) ? [] : [entry];
+}
+
+/** The requests of each tunnel, newest first. */
+function requestEntries(tunnels: readonly TunnelView[], logs: PaletteLogs): readonly PaletteEntry[] {
   return tunnels
-    .flatMap(({ key, slug, recent }) => recent.map((request) => ({ key, slug, request })))
+    .flatMap(({ key, slug, recent }) => (logs.get(key) ?? recent).map((request) => ({ key, slug, request })))
     .toSorted((one, other) => other.request.startedAt - one.request.startedAt)
     .map(({ key, slug, request }) => ({
       id: `request-${key}-${request.id}`,

@@ -4,13 +4,12 @@ import type { MessageView } from '../../../client/inspector/records.ts';
 import type { EditView } from '../../ipc/request-views.ts';
 import {
   answerDiff,
-  changeHeader,
   draftOf,
   type EditDraft,
   editOf,
+  headerProblem,
   lineDiff,
-  withHeader,
-  withoutHeader,
+  shownBody,
 } from './request-editor.ts';
 
 const VIEW: EditView = {
@@ -36,7 +35,7 @@ describe('an edited request', () => {
   });
 
   it('is sent as UTF-8', () => {
-    const draft = changeHeader({ ...draftOf(VIEW), body: 'ä' }, 0, { value: 'ü' });
+    const draft = { ...draftOf(VIEW), body: 'ä', headers: 'X-A: ü' };
     const { fields, body = [] } = editOf(draft, VIEW).edit;
     assert.deepEqual(
       [fields[0], [...body]],
@@ -55,17 +54,27 @@ describe('an edited request', () => {
     assert.equal(editOf(draft, VIEW).signs, false);
   });
 
-  it('may add and remove headers, including repeated ones', () => {
-    let draft = withHeader(withoutHeader(draftOf(VIEW), 0));
-    draft = changeHeader(draft, 2, { name: ' X-C ', value: ' 3' });
+  it('has its headers as lines, whose problems name them', () => {
+    const draft = { ...draftOf(VIEW), headers: '\nX-B:2\n X-C :  a: b \n\nX-D' };
+    assert.equal(draftOf(VIEW).headers, 'X-A: 1\nX-B: 2');
     assert.deepEqual(editOf(draft, VIEW).edit.fields, [
       ['X-B', '2'],
-      ['X-C', ' 3'],
+      ['X-C', 'a: b'],
+      ['X-D', ''],
     ]);
-    assert.deepEqual(
-      withHeader(withoutHeader(draft, 2)).headers.map(({ key }) => key),
-      [1, 2],
-    );
+    const problems = [
+      { part: 'fields.2.value', text: 'Bad.' },
+      { part: 'fields', text: 'Too long.' },
+    ];
+    assert.equal(headerProblem(draft, problems), 'Line 5: Bad. Too long.');
+    assert.equal(headerProblem(draft, [{ part: 'body', text: 'Bad.' }]), undefined);
+  });
+
+  it('shows JSON laid out, and sends it as recorded until it is changed', () => {
+    const view = { ...VIEW, body: '{"id":12345678901234567890}' };
+    assert.equal(shownBody(view), '{\n  "id": 12345678901234567890\n}');
+    assert.equal(shownBody({ ...view, body: '{"id":' }), '{"id":');
+    assert.equal(editOf(draftOf(view), view).edit.body, undefined);
   });
 
   it('ends its lines like the recorded body', () => {

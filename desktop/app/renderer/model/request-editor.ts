@@ -1,24 +1,19 @@
 /** The draft of an edited request, and the comparison of its response with the previous one. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RequestEdit } from '../../../client/inspector/edit.ts';
-import { utf8Text, writtenValue } from '../../../client/inspector/readable.ts';
+import { indentJson, utf8Text, writtenValue } from '../../../client/inspector/readable.ts';
 import type { MessageView } from '../../../client/inspector/records.ts';
+import type { EditProblemView } from '../../../client/methods/peer.ts';
 import type { EditView } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
 import { bodyView, prettyText } from './body/body-view.ts';
 import { bytesText } from './numbers.ts';
 
-interface HeaderDraft {
-  /** identifies the header while others are added and removed */
-  readonly key: number;
-  readonly name: string;
-  readonly value: string;
-}
-
 export interface EditDraft {
   readonly method: string;
   readonly target: string;
-  readonly headers: readonly HeaderDraft[];
+  /** one `Name: value` per line */
+  readonly headers: string;
   /** `undefined` keeps the recorded one */
   readonly body: string | undefined;
   /** whether to sign it again, if possible */
@@ -26,23 +21,44 @@ export interface EditDraft {
 }
 
 export function draftOf({ method, target, fields, signer }: EditView): EditDraft {
-  const headers = fields.map(([name, value], key) => ({ key, name, value }));
+  const headers = fields.map(([name, value]) => `${name}: ${value}`).join('\n');
   // The recorded signature is invalid for another body or another day.
   return { method, target, headers, body: undefined, signs: signer !== undefined };
 }
 
-export function withHeader(draft: EditDraft): EditDraft {
-  const key = Math.max(-1, ...draft.headers.map((header) => header.key)) + 1;
-  return { ...draft, headers: [...draft.headers, { key, name: '', value: '' }] };
+/** The body as it is shown before anything is typed: JSON is laid out. */
+export function shownBody({ body = '' }: EditView): string {
+  return indentJson(body) ?? body;
 }
 
-export function changeHeader(draft: EditDraft, key: number, change: Partial<HeaderDraft>): EditDraft {
-  const headers = draft.headers.map((header) => (header.key === key ? { ...header, ...change } : header));
-  return { ...draft, headers };
+/** The lines of a draft's headers that are not empty, with their numbers, counted from 1. */
+function headerLines(headers: string): readonly (readonly [line: number, text: string])[] {
+  return headers
+    .split('\n')
+    .map((text, index) => [index + 1, text] as const)
+    .filter(([, text]) => text.trim() !== '');
 }
 
-export function withoutHeader(draft: EditDraft, key: number): EditDraft {
-  return { ...draft, headers: draft.headers.filter((header) => header.key !== key) };
+/** `['X-A', '1']` for `X-A: 1`. */
+function fieldOf(line: string): readonly [name: string, value: string] {
+  const colon = line.indexOf(':');
+  if (colon < 0) return [line.trim(), ''];
+  return [line.slice(0, colon).trim(), writtenValue(line.slice(colon + 1).trim())];
+}
+
+/** The problems of a draft's headers, each with its line; `undefined` without any. */
+export function headerProblem(
+  { headers }: EditDraft,
+  problems: readonly EditProblemView[],
+): string | undefined {
+  const lines = headerLines(headers);
+  const texts = problems.flatMap(({ part, text }) => {
+    if (part === 'fields') return [text];
+    const [, index] = /^fields\.(\d+)\./.exec(part) ?? [];
+    if (index === undefined) return [];
+    return [t('bench.lineProblem', { line: lines[Number(index)]?.[0] ?? 1, problem: text })];
+  });
+  return texts.length === 0 ? undefined : texts.join(' ');
 }
 
 /** The request to send. Text fields only contain line feeds: lines that ended with CR and LF get them back. */
@@ -52,7 +68,7 @@ export function editOf({ method, target, headers, body, signs }: EditDraft, view
   const edit: RequestEdit = {
     method: method.trim(),
     target: target.trim(),
-    fields: headers.map(({ name, value }) => [name.trim(), writtenValue(value)]),
+    fields: headerLines(headers).map(([, line]) => fieldOf(line)),
     body: text === undefined ? undefined : new TextEncoder().encode(text),
   };
   return { edit, signs: signs && view.signer !== undefined };

@@ -8,7 +8,7 @@ import { isOffered, rulesWords, statusWord } from '../model/tunnel-state.ts';
 import { useAction } from '../view/context.ts';
 import { rich } from '../view/controls.tsx';
 import { Icon } from '../view/icons.tsx';
-import { Button, Choice, Dialog, Failure } from '../view/kit.tsx';
+import { Button, Choice, Dialog, Failure, Field, Input } from '../view/kit.tsx';
 
 /** Asks which tunnels of a project to start: Enter and Esc start none. */
 export function ProjectDialog({ project }: { project: ProjectView }): JSX.Element {
@@ -154,6 +154,50 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
       {isProject && <p>{t('drop.isProject')}</p>}
     </Dialog>
   );
+}
+
+interface FolderQuestion {
+  readonly question: string;
+  readonly answer: (path: string | undefined) => void;
+}
+
+/** Asks for the path of a folder, which no browser tells. Esc chooses none. */
+export function FolderDialog({ question, answer }: FolderQuestion): JSX.Element {
+  const [path, setPath] = useState('');
+  const submit = (): Promise<void> => Promise.resolve(answer(path.trim() === '' ? undefined : path.trim()));
+  return (
+    <Dialog
+      title={t('browser.chooseFolder')}
+      close={() => answer(undefined)}
+      closeWord={t('common.cancel')}
+      buttons={<Button look="button primary">{t('browser.openFolder')}</Button>}
+      submit={submit}
+    >
+      <Field id="folder-path" label={question}>
+        <Input class="mono" value={path} change={setPath} />
+      </Field>
+    </Dialog>
+  );
+}
+
+/** What main asks the user of a browser. */
+export function useFolderQuestion({ browser }: Bridge): FolderQuestion | undefined {
+  const [asked, setAsked] = useState<FolderQuestion>();
+  useLayoutEffect(() => {
+    if (browser === undefined) return undefined;
+    browser.askForFolder = (question) =>
+      new Promise((resolve) =>
+        setAsked({
+          question,
+          answer(path) {
+            setAsked(undefined);
+            resolve(path);
+          },
+        }),
+      );
+    return () => delete browser.askForFolder;
+  }, [browser]);
+  return asked;
 }
 
 /** Covers the window while something is dragged over it, and describes what dropping it does. */

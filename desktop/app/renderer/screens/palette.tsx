@@ -1,5 +1,5 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
-import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { CallError } from '../../ipc/ipc.ts';
 import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
@@ -11,13 +11,16 @@ import {
   paletteEntries,
   type PaletteEntry,
   type PaletteGroup,
+  type PaletteLogs,
 } from '../model/palette.ts';
+import type { KnownLog } from '../model/request.ts';
 import type { Trail } from '../model/route.ts';
 import { byActivity } from '../model/tunnel-state.ts';
 import { type Shell, useShell } from '../view/context.ts';
 import { Shortcut } from '../view/controls.tsx';
 import { arePressed, hasCommand, useKey, useModal } from '../view/keyboard.ts';
-import { Dialog, Failure } from '../view/kit.tsx';
+import { Failure } from '../view/kit.tsx';
+import { LogReader } from './log/use-log.ts';
 
 /** Longer input is not a search. */
 const MOST_TYPED = 200;
@@ -30,17 +33,14 @@ const LIST = 'palette-list';
 export function Palette({ snapshot, close }: { snapshot: Snapshot; close: () => void }): JSX.Element {
   const dialog = useModal();
   const shell = useShell();
-  const [{ tunnels, entries }] = useState(() => ({
-    tunnels: snapshot.tunnels,
-    entries: paletteEntries(
-      { ...snapshot, tunnels: byActivity(snapshot.tunnels, Date.now()) },
-      Date.now(),
-    ).filter(hasAction(shell)),
-  }));
+  const [copy] = useState(() => ({ ...snapshot, tunnels: byActivity(snapshot.tunnels, Date.now()) }));
+  const { tunnels } = copy;
   const [typed, setTyped] = useState('');
+  const logs = useLogs(tunnels, typed !== '');
+  const entries = useMemo(() => paletteEntries(copy, Date.now(), logs), [copy, logs]);
   const [active, setActive] = useState(0);
   const [{ isBusy, said, error }, setResult] = useState<Result>({ isBusy: false });
-  const found = foundEntries(entries, tunnels, typed);
+  const found = foundEntries(entries, tunnels, typed).filter(hasAction(shell));
   const activeId = found[active]?.id;
   useLayoutEffect(() => {
     if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' });
@@ -101,6 +101,27 @@ export function Palette({ snapshot, close }: { snapshot: Snapshot; close: () => 
   );
 }
 
+/** Tunnels whose logs are read, the most active first: what a person has in mind. */
+const LOGS_MAX = 9;
+
+/** The whole logs of tunnels, once somebody searches. */
+function useLogs(tunnels: readonly TunnelView[], isOn: boolean): PaletteLogs {
+  const { bridge } = useShell();
+  const [logs, setLogs] = useState<PaletteLogs>(new Map());
+  useEffect(() => {
+    if (!isOn) return undefined;
+    const readers = tunnels.slice(0, LOGS_MAX).map(({ key }) => {
+      const onRead = ({ requests }: KnownLog): void =>
+        setLogs((before) => new Map(before).set(key, requests));
+      // Without its log, a tunnel has the last few requests that are known.
+      return new LogReader({ bridge, key, onRead, onProblem: () => undefined });
+    });
+    for (const reader of readers) reader.read();
+    return () => readers.forEach((reader) => reader.stop());
+  }, [bridge, tunnels, isOn]);
+  return logs;
+}
+
 interface Result {
   readonly isBusy: boolean;
   readonly said?: string;
@@ -108,8 +129,14 @@ interface Result {
 }
 
 /** Whether the window has an action. */
-function hasAction({ bridge, isOfCommand }: Shell): (action: WindowAction) => boolean {
+function hasAction({ bridge, isOfCommand }: Shell): (action: Pick<WindowAction, 'only'>) => boolean {
   return (action) => canDo(action, { isBrowser: bridge.browser !== undefined, isOfCommand });
+}
+
+/** The keys of an entry, if they reach this window. */
+function keysHere({ keys }: PaletteEntry, shell: Shell): string | undefined {
+  const row = WINDOW_KEYS.find((each) => each.keys === keys);
+  return row === undefined || hasAction(shell)(row) ? keys : undefined;
 }
 
 /** Groups whose entries have user-defined names. */
@@ -127,6 +154,7 @@ function PaletteList({
   active: string | undefined;
   choose: (entry: PaletteEntry) => void;
 }): JSX.Element {
+  const shell = useShell();
   const groups = [...Map.groupBy(found, ({ group }) => group)];
   return (
     <div
@@ -156,7 +184,7 @@ function PaletteList({
                 {entry.title}
               </span>
               {entry.detail !== '' && <bdi class="cut dim">{entry.detail}</bdi>}
-              {entry.keys !== undefined && <Shortcut keys={entry.keys} />}
+              {keysHere(entry, shell) !== undefined && <Shortcut keys={entry.keys ?? ''} />}
             </div>
           ))}
         </div>
@@ -203,22 +231,4 @@ export function usePalette(
 /** The tunnel with that digit as shortcut. */
 function numbered({ key }: KeyboardEvent, tunnels: readonly TunnelView[]): TunnelView | undefined {
   return /^[1-9]$/.test(key) ? byActivity(tunnels, Date.now())[Number(key) - 1] : undefined;
-}
-
-/** All keys of the window, over the window. */
-export function KeysDialog({ close }: { close: () => void }): JSX.Element {
-  return (
-    <Dialog title={t('keys.title')} close={close} isResult>
-      <dl class="keys stack">
-        {WINDOW_KEYS.map(([keys, text]) => (
-          <div key={keys}>
-            <dt>
-              <Shortcut keys={keys} />
-            </dt>
-            <dd>{t(text)}</dd>
-          </div>
-        ))}
-      </dl>
-    </Dialog>
-  );
 }

@@ -87,6 +87,9 @@ export const UnfoldedContext = createContext<Readonly<Record<string, CardPart | 
 /** Key of the tunnel whose address was copied a moment ago. */
 export const CopiedContext = createContext<string | undefined>(undefined);
 
+/** Whether the relay can be reached, as far as main knows. */
+export const ReachContext = createContext(true);
+
 /** Asks main; what goes wrong on the way is an error like any other. */
 export function callOf(bridge: Bridge): Call {
   return async (channel, payload) => {
@@ -117,6 +120,11 @@ export function useAction(): Action {
   const { call, say } = useShell();
   const [state, setState] = useState<Pick<Action, 'isBusy' | 'error'>>(IDLE);
   const isMounted = useRef(true);
+  const isReached = useContext(ReachContext);
+  // What could not be done may be tried again, but the reason is no longer true.
+  useEffect(() => {
+    if (isReached) setState((before) => (before.error?.code === 'unreachable' ? IDLE : before));
+  }, [isReached]);
   useEffect(() => {
     isMounted.current = true;
     return () => {

@@ -149,6 +149,14 @@ export function Shortcut({ keys }: { keys: string }): JSX.Element {
   return <kbd>{keysText(keys)}</kbd>;
 }
 
+/** Several keys, such as `Home End`, each with a cap; `…` stands between caps. */
+export function keyCaps(keys: string): ComponentChild[] {
+  return keys
+    .split(' ')
+    .flatMap((key) => [' ', key === '…' ? key : <Shortcut key={key} keys={key} />])
+    .slice(1);
+}
+
 /** Starts the diagnostics. @param of the failing tunnel; by default the relay alone */
 export function FindOutWhy({ of }: { of?: { readonly key: string; readonly slug: string } }): JSX.Element {
   const action = useAction();

@@ -399,6 +399,7 @@ export function Dialog({
   buttons,
   submit,
   isResult = false,
+  isWide = false,
   children,
 }: {
   title: ComponentChildren;
@@ -415,6 +416,8 @@ export function Dialog({
   submit?: () => Promise<void>;
   /** whether a click outside closes it, and its button stays in view while its content scrolls */
   isResult?: boolean;
+  /** whether its content is in columns */
+  isWide?: boolean;
   children?: ComponentChildren;
 }): JSX.Element {
   const dialog = useModal();
@@ -444,7 +447,7 @@ export function Dialog({
   return (
     <dialog
       ref={dialog}
-      class="dialog"
+      class={isWide ? 'dialog dialog-wide' : 'dialog'}
       aria-labelledby={id}
       onKeyDown={onKeyDown}
       onClick={({ target, currentTarget }) => isResult && target === currentTarget && close()}

@@ -340,7 +340,7 @@ const RowButton = memo(function RowButton({
       </span>
       <span class="target cut" dir="ltr" title={target}>
         {replayOf !== undefined && (
-          <span class="replay-mark" title={t('log.repeats', { replayOf })}>
+          <span class="replay-mark" title={t('log.repeats')}>
             <span aria-hidden="true">↻ </span>
             <span class="unseen">{t('log.repeated')}</span>
           </span>

@@ -92,7 +92,7 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
       {rehearsed !== undefined && <span>{t(`log.rehearsed.${rehearsed}`)}</span>}
       {replayOf !== undefined && (
         <Button look="link" act={() => go({ screen: 'request', key: tunnelKey, id: replayOf })}>
-          {t('log.repeatsSentence', { replayOf })}
+          {t('log.repeatsSentence')}
         </Button>
       )}
     </p>

@@ -1,33 +1,16 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { REDACTED } from '../../../../../shared/version.ts';
+import { indentJson } from '../../../../client/inspector/readable.ts';
 import type { EditProblemView } from '../../../../client/methods/peer.ts';
 import type { EditView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { bytesText } from '../../model/numbers.ts';
-import {
-  changeHeader,
-  draftOf,
-  type EditDraft,
-  editOf,
-  withHeader,
-  withoutHeader,
-} from '../../model/request-editor.ts';
+import { draftOf, type EditDraft, editOf, headerProblem, shownBody } from '../../model/request-editor.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { keysText } from '../../view/controls.tsx';
+import { Shortcut } from '../../view/controls.tsx';
 import { hasCommand, useKey } from '../../view/keyboard.ts';
-import {
-  Button,
-  Choice,
-  described,
-  Failed,
-  Failure,
-  Field,
-  Form,
-  Input,
-  Note,
-  TextArea,
-} from '../../view/kit.tsx';
+import { Button, Choice, Failed, Failure, Field, Form, Input, TextArea } from '../../view/kit.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 import { scrollerOf } from '../../view/virtual-rows.ts';
@@ -42,7 +25,7 @@ export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number })
   const view = useLoaded('bench:open', { key: tunnelKey, id });
   if (view.value !== undefined) return <Editing tunnelKey={tunnelKey} id={id} view={view.value} />;
   return (
-    <Screen title={t('bench.editRequest', { id })}>
+    <Screen title={t('bench.editRequest')}>
       <Failed of={view} />
     </Screen>
   );
@@ -85,11 +68,17 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   );
   return (
     <Screen
-      title={t('bench.editRequest', { id })}
+      title={t('bench.editRequest')}
       footer={<SendBar isBusy={isBusy} result={result} onReset={() => setDraft(draftOf(view))} />}
     >
-      <RequestForm view={view} draft={draft} setDraft={setDraft} problems={problems} onSend={send} />
-      {answers !== undefined && <Answers tunnelKey={tunnelKey} answers={answers} />}
+      <div class="editing">
+        <RequestForm view={view} draft={draft} setDraft={setDraft} problems={problems} onSend={send} />
+        {answers === undefined ? (
+          <p class="answer-here hint">{t('bench.answerHere')}</p>
+        ) : (
+          <Answers tunnelKey={tunnelKey} answers={answers} />
+        )}
+      </div>
       {problems.length === 0 && <Failure problem={error} />}
     </Screen>
   );
@@ -124,11 +113,14 @@ function SendBar({
       <div class="line">
         <Button
           form={FORM_ID}
-          look="button primary"
-          title={t('bench.sendWithKey', { keys: keysText('Mod+Enter') })}
+          look="button primary with-key"
+          aria-keyshortcuts="Control+Enter Meta+Enter"
           isBusy={isBusy}
         >
           {t('bench.send')}
+          <span aria-hidden="true">
+            <Shortcut keys="Mod+Enter" />
+          </span>
         </Button>
         <Button look="link" act={onReset}>
           {t('bench.asItWas')}
@@ -147,7 +139,7 @@ function keep(id: string, draft: EditDraft): void {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
 
-/** Method, path, headers and body, each with its problem. */
+/** Method, path, body and headers, each with its problem. */
 function RequestForm({
   view,
   draft,
@@ -162,6 +154,9 @@ function RequestForm({
   onSend: () => Promise<void>;
 }): JSX.Element {
   const problemOf = (part: string): string | undefined => problems.find((found) => found.part === part)?.text;
+  const { say } = useShell();
+  const body = draft.body ?? shownBody(view);
+  const laidOut = indentJson(body);
   const hasSecrets = JSON.stringify([draft.target, draft.headers]).includes(REDACTED);
   const change = (changes: Partial<EditDraft>): void => setDraft({ ...draft, ...changes });
   return (
@@ -184,26 +179,39 @@ function RequestForm({
           <Input class="mono" value={draft.target} change={(target) => change({ target })} />
         </Field>
       </div>
-      <fieldset class="stack s1">
-        <legend>{t('bench.headers')}</legend>
-        <HeaderFields draft={draft} setDraft={setDraft} problemOf={problemOf} />
-        <div class="line">
-          <Button look="link" act={() => setDraft(withHeader(draft))}>
-            {t('bench.addHeader')}
+      <div class="edit-body stack s1">
+        <Field
+          id="edit-body"
+          label={t('bench.body')}
+          hint={bodyHint(view, draft)}
+          problem={problemOf('body')}
+        >
+          <TextArea class="mono" rows={12} value={body} change={(text) => change({ body: text })} />
+        </Field>
+        {laidOut !== undefined && (
+          <Button
+            look="link format"
+            disabled={laidOut === body}
+            act={() => {
+              change({ body: laidOut });
+              say(t('bench.formatted'));
+            }}
+          >
+            {t('bench.format')}
           </Button>
-        </div>
-        <p class="hint">{t('bench.byCulvert')}</p>
-        {hasSecrets && <p class="hint">{t('bench.redacted', { mark: REDACTED })}</p>}
-        <div class="problem" aria-live="polite">
-          {problemOf('fields')}
-        </div>
-      </fieldset>
-      <Field id="edit-body" label={t('bench.body')} hint={bodyHint(view, draft)} problem={problemOf('body')}>
+        )}
+      </div>
+      <Field
+        id="edit-headers"
+        label={t('bench.headers')}
+        hint={`${t('bench.byCulvert')}${hasSecrets ? ` ${t('bench.redacted', { mark: REDACTED })}` : ''}`}
+        problem={headerProblem(draft, problems)}
+      >
         <TextArea
           class="mono"
-          rows={8}
-          value={draft.body ?? view.body ?? ''}
-          change={(body) => change({ body })}
+          rows={Math.min(12, draft.headers.split('\n').length + 1)}
+          value={draft.headers}
+          change={(headers) => change({ headers })}
         />
       </Field>
       {view.signer !== undefined && (
@@ -223,61 +231,4 @@ function bodyHint({ body, bodySize, isCut, isLarge }: EditView, draft: EditDraft
   if (isCut) return t('bench.needsAnother');
   if (isLarge) return t('bench.largeBody', { bytes: bytesText(bodySize) });
   return t('bench.notText', { bytes: bytesText(bodySize) });
-}
-
-/** A name and a value for each header, with their problems. */
-function HeaderFields({
-  draft,
-  setDraft,
-  problemOf,
-}: {
-  draft: EditDraft;
-  setDraft: (draft: EditDraft) => void;
-  problemOf: (part: string) => string | undefined;
-}): JSX.Element {
-  return (
-    <ul class="header-fields stack">
-      {draft.headers.map(({ key, name, value }, index) => {
-        const problems = {
-          name: problemOf(`fields.${index}.name`),
-          value: problemOf(`fields.${index}.value`),
-        };
-        const note = `edit-header-${key}-note`;
-        const control = (part: 'name' | 'value', text: string): JSX.Element => (
-          <Input
-            id={`edit-header-${key}-${part}`}
-            class="mono"
-            aria-label={
-              part === 'name'
-                ? t('bench.headerName', { place: index + 1 })
-                : name === ''
-                  ? t('bench.headerValueAt', { place: index + 1 })
-                  : t('bench.headerValue', { name })
-            }
-            {...described(note, problems[part])}
-            value={text}
-            change={(typed) => setDraft(changeHeader(draft, key, { [part]: typed }))}
-          />
-        );
-        return (
-          <li key={key}>
-            {control('name', name)}
-            {control('value', value)}
-            <Button
-              look="link"
-              aria-label={
-                name === ''
-                  ? t('bench.removeHeaderAt', { place: index + 1 })
-                  : t('bench.removeHeader', { name })
-              }
-              act={() => setDraft(withoutHeader(draft, key))}
-            >
-              {t('bench.remove')}
-            </Button>
-            <Note id={note} problem={problems.name ?? problems.value} />
-          </li>
-        );
-      })}
-    </ul>
-  );
 }

@@ -58,7 +58,7 @@ export function Answers({ tunnelKey, answers }: { tunnelKey: string; answers: An
           look="link"
           act={() => go({ screen: 'request', key: tunnelKey, id: after })}
         >
-          {t('bench.showRequest', { after })}
+          {t('bench.showRequest')}
         </Button>
       </p>
       <Part title={t('bench.headers')} rows={headers} />
