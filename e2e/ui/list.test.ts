@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
 import type { TunnelView } from '../../desktop/app/ipc/snapshot.ts';
 import type { ApprovalRequestView } from '../../desktop/app/ipc/tunnel-views.ts';
-import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
+import { exampleOther, exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openScene } from './gallery/gallery.ts';
@@ -245,6 +245,34 @@ describe('the list of tunnels:', () => {
       await page.getByRole('option').first().waitFor();
       await page.keyboard.type('39');
       assert.equal(await field.inputValue(), '39');
+    });
+
+    it('drops a suggestion whose server has ended, unless somebody has typed it', async () => {
+      const main = scripted({ tunnels: [] })();
+      const page = await open(main);
+      const listens = async (port: number): Promise<void> => {
+        await main.show({ ports: [{ port, process: 'node', framework: undefined }] });
+      };
+      const field = page.getByLabel('Port', { exact: true });
+      await focused(page, 'port');
+      for (const port of [4001, 4002]) {
+        await listens(port);
+        await eventually(20_000, async () => assert.equal(await field.inputValue(), String(port)));
+      }
+      await main.show({ ports: [] });
+      await eventually(20_000, async () => assert.equal(await field.inputValue(), ''));
+      await field.fill('4002');
+      await listens(4002);
+      await listens(4003);
+      assert.equal(await field.inputValue(), '4002');
+    });
+
+    it('does not call a window empty in which others are listed', async () => {
+      const main = scripted({ tunnels: [] })();
+      const page = await open(main);
+      await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
+      await main.show({ others: [exampleOther()] });
+      await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor({ state: 'detached' });
     });
 
     it('takes a first suggestion that arrives late, and exposes what is typed, whatever starts to listen in between', async () => {

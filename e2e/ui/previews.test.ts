@@ -155,6 +155,18 @@ describe('previews of bodies', () => {
     assert.equal(await page.locator('.message img').count(), 0);
     await assertReadable(page, 'a form');
   });
+
+  it('hide the passwords of a form until they are asked for', async () => {
+    const page = await open(
+      'application/x-www-form-urlencoded',
+      Buffer.from('user=ann&user%5Bpassword%5D=hunter2'),
+    );
+    const cells = page.getByRole('table', { name: 'Form' }).getByRole('cell');
+    assert.deepEqual(await cells.allInnerTexts(), ['ann', '••••••••']);
+    await page.getByRole('button', { name: 'Show passwords' }).click();
+    await page.getByRole('button', { name: 'Hide passwords' }).waitFor();
+    assert.deepEqual(await cells.allInnerTexts(), ['ann', 'hunter2']);
+  });
 });
 
 /** Everything that a page can try, directed at an address that would notice. */

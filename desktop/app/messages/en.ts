@@ -75,6 +75,8 @@ const BODY = {
   'body.notFound': 'No matches',
   'body.firstMembers': '{braces} first {count, plural, one {member} other {# members}}',
   'body.firstElements': '{braces} first {count, plural, one {element} other {# elements}}',
+  'body.showSecrets': 'Show passwords',
+  'body.hideSecrets': 'Hide passwords',
   'body.members': '{braces} {count, plural, one {# member} other {# members}}',
   'body.elements': '{braces} {count, plural, one {# element} other {# elements}}',
   'body.moreThan': 'more than {bytes}',
@@ -1064,6 +1066,7 @@ const TEAM = {
   'team.invite': 'Invite',
   'team.inviting': 'Inviting…',
   'team.made': 'Created an invitation for {name}. Its address is below.',
+  'team.copyInvitation': 'Copy the invitation',
   'team.send':
     'Send this address to <b>{name}</b>. It works once, until {moment}, and will not be shown again.',
   'team.revokeMember': 'Revoke the key of <b>{name}</b>?',

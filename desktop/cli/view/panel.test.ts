@@ -46,6 +46,20 @@ describe('Panel', () => {
     assert.equal(setUp().panel.state(5).localUrl, 'https://[::1]:3000');
   });
 
+  it('counts a request before the relay has, and says how fast relay and service are', async () => {
+    const { clock, panel, online, visit, served } = setUp();
+    online();
+    panel.state(5);
+    await turn();
+    for (let count = 0; count < 3; count += 1) visit();
+    assert.equal(panel.state(5).tunnel?.requests, 3);
+    const recording = served.log.open();
+    recording.toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+    clock.advance(40);
+    recording.toVisitor(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    assert.deepEqual(panel.state(5).latency, { relayMs: 0, p50Ms: 40, p90Ms: 40 });
+  });
+
   it('asks the relay immediately, every 10 s, and 2 s after requests', async () => {
     const { clock, panel, online, asked, visit } = setUp();
     const lookAfter = async (ms: number): Promise<number> => {

@@ -205,7 +205,7 @@ export class Panel implements Reporter {
       label: spec.label,
       localUrl: localUrl(spec.target),
       status: this.#status,
-      tunnel: this.#tunnel,
+      tunnel: this.#tunnel && { ...this.#tunnel, requests: this.#served?.requests ?? 0 },
       isNameKept: this.#isNameKept,
       aheadMs: api.now() - clock.now(),
       isKeptOpen: isKeptOpen(spec),

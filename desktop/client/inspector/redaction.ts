@@ -250,6 +250,11 @@ function indexFrom(pattern: RegExp, text: string, start: number): number {
   return pattern.exec(text)?.index ?? text.length;
 }
 
+/** Whether the value of a form's field is a secret, by its name: `password`, `user[api_key]`. */
+export function isSecretName(name: string): boolean {
+  return hasWord(name, SECRET_WORDS);
+}
+
 function hasWord(name: string, secret: ReadonlySet<string>): boolean {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

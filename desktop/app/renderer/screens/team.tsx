@@ -175,12 +175,17 @@ function Made({ invitation: { label, url, expiresAt } }: { invitation: NewInvita
   return (
     <div class="team-made notice notice-news stack s1">
       <p>{rich('team.send', { name: label, moment: momentText(expiresAt) })}</p>
-      <span class="line split">
-        <code class="grow copied-by-hand" dir="ltr">
-          {url}
-        </code>
-        <CopyButton what={{ kind: 'invitation', name: label }} text={() => url} />
-      </span>
+      <code class="copied-by-hand" dir="ltr">
+        {url}
+      </code>
+      <div class="line">
+        <CopyButton
+          look="button primary"
+          label={t('team.copyInvitation')}
+          what={{ kind: 'invitation', name: label }}
+          text={() => url}
+        />
+      </div>
     </div>
   );
 }

@@ -28,12 +28,15 @@ export function CopyButton({
   what,
   text,
   label = t('common.copy'),
+  look = 'link copy',
 }: {
   /** what is copied, with its name if there are several */
   what: CopiedThing;
   text: () => string;
   /** text of the button */
   label?: string;
+  /** classes of the button */
+  look?: string;
 }): JSX.Element {
   const { call, say } = useShell();
   const copy = async (): Promise<boolean> => {
@@ -43,7 +46,7 @@ export function CopyButton({
   };
   return (
     <Copier
-      look="link copy"
+      look={look}
       names={[t('common.copyThing', what), t('common.isCopiedThing', what)]}
       words={[label, t('common.copied')]}
       copy={copy}

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { MessageView } from '../../../../client/inspector/records.ts';
+import { isSecretName } from '../../../../client/inspector/redaction.ts';
 import { t } from '../../../messages/translate.ts';
 import {
   type BodyKind,
@@ -138,17 +139,32 @@ function ShownBody({
   );
 }
 
-/** The fields and files of a form as a table. */
+/** As long for every secret. */
+const HIDDEN = '••••••••';
+
+/** The fields and files of a form as a table. Passwords are shown on demand, because others may see the screen. */
 function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
+  const [isShown, setShown] = useState(false);
+  const hides = ({ name, value, file }: Form['parts'][number]): boolean =>
+    file === undefined && (value ?? '') !== '' && isSecretName(name);
   return (
     <div role="region" aria-label={label}>
       <Table
         caption={t('body.form')}
-        rows={form.parts.map(({ name, value, file }) => [
-          name,
-          file === undefined ? (value ?? '') : fileText(file),
+        rows={form.parts.map((part) => [
+          part.name,
+          part.file !== undefined
+            ? fileText(part.file)
+            : hides(part) && !isShown
+              ? HIDDEN
+              : (part.value ?? ''),
         ])}
       />
+      {form.parts.some(hides) && (
+        <Button look="link" act={() => setShown(!isShown)}>
+          {t(isShown ? 'body.hideSecrets' : 'body.showSecrets')}
+        </Button>
+      )}
       {form.isCut && <p class="hint">{t('body.notShown')}</p>}
     </div>
   );

@@ -164,10 +164,23 @@ function PortField({ draft, problem, change }: FormFieldProps): JSX.Element {
   const isShown = isOpen && suggested.length > 0;
 
   const field = useRef<HTMLInputElement>(null);
+  const taken = useRef<string>(undefined);
   // Once the user is in the field, other listeners no longer change what is suggested there.
   const take = (): void => {
-    if (draft.port === undefined && text !== '') change({ port: text });
+    if (draft.port !== undefined || text === '') return;
+    taken.current = text;
+    change({ port: text });
   };
+  // Nobody chose a suggestion whose server has ended in the meantime.
+  const isDead =
+    draft.port !== undefined &&
+    draft.port === taken.current &&
+    !free.some(({ port }) => String(port) === taken.current);
+  useLayoutEffect(() => {
+    if (!isDead) return;
+    taken.current = undefined;
+    change({ port: undefined });
+  }, [isDead]);
   // The first listener may become known later. It must not be added to what the user types.
   useLayoutEffect(() => {
     if (document.activeElement !== field.current || draft.port !== undefined || text === '') return;

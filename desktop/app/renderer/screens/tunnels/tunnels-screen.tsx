@@ -95,7 +95,7 @@ export function TunnelsScreen({
             onChange={setSearch}
           />
         )}
-        {tunnels.length === 0 && <Empty ports={ports} />}
+        {all === 0 && <Empty ports={ports} />}
         {all > 0 && typed !== '' && shown.length + shownOthers.length + shownNames.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
