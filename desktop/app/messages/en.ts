@@ -598,10 +598,10 @@ const LOG = {
   'request.leavesOut':
     '{secrets, plural, one {# secret is} other {# secrets are}} left out of copies and exports. To include {secrets, plural, one {it} other {them}}, choose Show secrets.',
   'request.inAndOut': '{received} in, {sent} out',
-  'request.status.broken': 'cut off',
+  'request.status.broken': 'cut',
   'request.status.notSent': 'not sent',
   'request.status.waiting': 'waiting',
-  'request.status.cut': '{status} cut off',
+  'request.status.cut': '{status} cut',
   'request.status.live': 'live',
   'log.menu': 'Actions for {method} {target}',
   'log.menu.open': 'Open',

@@ -88,7 +88,7 @@ function statusText(request: RequestSummary): string {
   if (isUnsent(request)) return 'not sent';
   const { status, isBroken } = request;
   if (!isBroken) return status === undefined ? '…' : String(status);
-  return status === undefined ? 'cut off' : `${status} cut off`;
+  return status === undefined ? 'cut' : `${status} cut`;
 }
 
 /** Both messages of a request, unchanged except that bodies are decompressed. A raw connection has none. */

@@ -211,7 +211,7 @@ describe('frame', () => {
     ];
     const rows = draw([panel({ requests })]).slice(-3);
     assert.match(rows[0] ?? '', /GET +… +0 B +\/4$/);
-    assert.match(rows[1] ?? '', /GET +200 +cut off +2 KiB +\/3$/);
+    assert.match(rows[1] ?? '', /GET +200 +cut +2 KiB +\/3$/);
     assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2 KiB +again 1: \/2$/);
   });
 

@@ -235,7 +235,7 @@ function outcome(request: RequestSummary): Line {
   if (connection !== undefined)
     return [span(CONNECTION_TEXTS[connection].padStart(13), isBroken ? 'bad' : 'good')];
   const text = String(status ?? (isBroken ? '' : '…')).padStart(4);
-  const time = isBroken ? 'cut off' : durationMs === undefined ? '' : duration(durationMs);
+  const time = isBroken ? 'cut' : durationMs === undefined ? '' : duration(durationMs);
   return [span(text, styleOf(status)), span(time.padStart(9), isBroken ? 'bad' : 'dim')];
 }
 

@@ -84,8 +84,8 @@ describe('a row of the request log', () => {
 
   it('has a word instead of a missing status', () => {
     assert.equal(statusText(exampleRequest({ status: undefined })), 'waiting');
-    assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'cut off');
-    assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut off');
+    assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'cut');
+    assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut');
   });
 });
 
