@@ -102,7 +102,8 @@ export function detailText(detail: RequestDetail): string {
 
 /** The same for the view, where the response is what people look for: it comes before the headers of the request. */
 export function viewText(detail: RequestDetail): string {
-  const { request, response, isBroken } = detail;
+  const { request, response, isBroken, connection } = detail;
+  if (connection !== undefined) return summaryTable([detail]);
   const none = isBroken ? 'There was no response.\n' : 'No response yet.\n';
   const took = detail.durationMs === undefined ? '' : `, ${duration(detail.durationMs)}`;
   const title = `${escapeUnprintable(request.startLine)}\n${statusText(detail)}${took}\n`;

@@ -182,7 +182,7 @@ function blockOf(panel: PanelState, context: Context): Line[] {
   const left = timeLeft(msLeft(tunnel, panel, now));
   const { style, hint } = ending(panel, context);
   const url = escapeControls(tunnel.public_url);
-  const [[, ...beside] = [], ...below] = wholeRow(
+  const [[, ...address] = [], ...below] = wholeRow(
     '',
     url,
     'strong',
@@ -191,7 +191,7 @@ function blockOf(panel: PanelState, context: Context): Line[] {
     tunnel.public_url,
   );
   return [
-    [label, span('● ', 'good'), ...beside],
+    [label, span('● ', 'good'), ...address],
     ...below,
     [
       indent,

@@ -142,11 +142,13 @@ function ShownBody({
 /** As long for every secret. */
 const HIDDEN = '••••••••';
 
+function hides({ name, value, file }: Form['parts'][number]): boolean {
+  return file === undefined && (value ?? '') !== '' && isSecretName(name);
+}
+
 /** The fields and files of a form as a table. Passwords are shown on demand, because others may see the screen. */
 function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
   const [isShown, setShown] = useState(false);
-  const hides = ({ name, value, file }: Form['parts'][number]): boolean =>
-    file === undefined && (value ?? '') !== '' && isSecretName(name);
   return (
     <div role="region" aria-label={label}>
       <Table
