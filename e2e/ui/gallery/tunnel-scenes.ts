@@ -103,6 +103,10 @@ export const LIST_SCENES: readonly Scene[] = [
     ],
   }),
   scene('names', { tunnels: [SHOP, PAUSED], names: NAMES }),
+  scene('names-asleep', {
+    tunnels: [{ ...SHOP, name: SHOP.slug }],
+    names: [{ key: SHOP.slug, isLive: true, away: undefined, until: undefined }],
+  }),
   scene('names-message', { tunnels: [PAUSED], names: NAMES }, (page) =>
     page.locator(`#away-${PAUSED.key}`).click(),
   ),
