@@ -22,7 +22,8 @@ function spec(label: string | undefined, port: number): TunnelSpec & { label: st
 /** A tunnel of the command line before its access policy is known. */
 function tunnelOf(label: string | undefined, port: number): Omit<TunnelSpec, 'access'> {
   const target = localPort(port);
-  return { ...SPEC_DEFAULTS, label, target, name: undefined, domain: undefined, ttl: undefined };
+  const unset = { name: undefined, domain: undefined, ttl: undefined, rehearsal: undefined };
+  return { ...SPEC_DEFAULTS, label, target, ...unset };
 }
 
 const EVERYBODY = { ...OPEN, madePassword: undefined, exposed: [] };
@@ -138,9 +139,10 @@ describe('a command line', () => {
   });
 
   it('reads the folder to share', () => {
+    const unset = { label: undefined, domain: undefined, ttl: undefined };
     assert.deepEqual(read('share dist --name my-app --open --compress on'), {
       command: 'share',
-      tunnel: { ...tunnelOf(undefined, 1), target: { folder: 'dist' }, name: 'my-app', compress: 'on' },
+      tunnel: { ...SPEC_DEFAULTS, ...unset, target: { folder: 'dist' }, name: 'my-app', compress: 'on' },
       wanted: EVERYBODY,
       onceOnline: { ...NOTHING, open: true },
       ui: false,

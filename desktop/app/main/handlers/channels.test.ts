@@ -44,7 +44,7 @@ describe('payloads of the page', () => {
       'note',
       LINK_NOTE_MAX_LENGTH,
       'link:create',
-      (length) => ({ key: 'k', note: letters(length), ttl: '1h' }),
+      (length) => ({ key: 'k', note: letters(length), once: false, ttl: '1h' }),
     ],
     ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
     ['id', OWN_ID_MAX_CHARS, 'undo:take', (length) => ({ id: letters(length) })],
