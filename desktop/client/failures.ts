@@ -117,6 +117,8 @@ const ADVICE = new Map<string, Advice & { readonly field?: string }>(
     'name-reserved': { field: 'name', ...forAll(toMessage('advice.reservedName')) },
     // A relay may also report this for names that it reserves.
     'name-taken': { field: 'name', ...forAll(toMessage('advice.takenName')) },
+    'port-taken': forAll(toMessage('advice.takenPort')),
+    'protocol-unavailable': forAll(toMessage('advice.noProtocol')),
     'invalid-domain': { field: 'domain' },
     'domain-taken': { field: 'domain' },
     'domain-fixed': { field: 'domain' },

@@ -102,6 +102,8 @@ const FAILURE_MESSAGES = {
   'advice.addressAndNetwork': 'Check the address and your network.',
   'advice.key': "Check that you copied all of it, or ask the relay's operator for a new one.",
   'advice.reservedName': 'The relay reserves it. Choose another name, or leave it out for a random one.',
+  'advice.takenPort': 'Choose another port, or leave it out for one that the relay chooses.',
+  'advice.noProtocol': "The relay's operator has to turn on such tunnels.",
   'advice.takenName':
     'Another account is using it, or the relay reserves it, as it does with www and api. Choose another name, or leave it out for a random one.',
   'advice.noName': 'Leave the name out for a random one.',
