@@ -4,6 +4,7 @@ import { exampleRequest } from '../../../testing/views.ts';
 import type { LogUpdate } from '../../../client/inspector/records.ts';
 import {
   agoText,
+  breakText,
   headersSummary,
   hiddenSecrets,
   importedWords,
@@ -22,6 +23,7 @@ import {
   signatureMark,
   signatureTone,
   signatureWords,
+  sizesText,
   statusText,
   targetText,
   timeText,
@@ -53,6 +55,21 @@ describe('a row of the request log', () => {
     assert.equal(outcome(exampleRequest({ status: 503 })), 'failed');
     assert.equal(outcome(exampleRequest({ status: undefined })), 'pending');
     assert.equal(outcome(exampleRequest({ isBroken: true })), 'broken');
+  });
+
+  it('shows a connection that carries bytes, and why it has broken off', () => {
+    const open = exampleRequest({ connection: 'open', status: undefined, durationMs: undefined });
+    assert.deepEqual([outcome(open), statusText(open), timeText(open)], ['live', 'open', '']);
+    const done = exampleRequest({ connection: 'done', status: undefined, durationMs: 1200 });
+    assert.deepEqual([outcome(done), statusText(done), timeText(done)], ['fine', 'ended', '1.2 s']);
+    assert.deepEqual(
+      [breakText(open), breakText(done), breakText(exampleRequest({}))],
+      [undefined, undefined, undefined],
+    );
+    const reset = exampleRequest({ connection: 'service-reset', status: undefined, isBroken: true });
+    assert.deepEqual([outcome(reset), statusText(reset)], ['broken', 'reset']);
+    assert.equal(breakText(reset), 'The local service broke it off.');
+    assert.equal(sizesText({ bytesIn: 2048, bytesOut: 10 }), '2 KiB in, 10 B out');
   });
 
   it('is live while its response arrives, and not yet fine', () => {

@@ -36,6 +36,7 @@ type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | '
  */
 export function outcome(request: RequestSummary): Outcome {
   if (request.isBroken) return 'broken';
+  if (request.connection !== undefined) return request.connection === 'open' ? 'live' : 'fine';
   if (isUnsent(request)) return 'unsent';
   if (request.status === undefined) return 'pending';
   if (request.status >= 500) return 'failed';
@@ -43,8 +44,9 @@ export function outcome(request: RequestSummary): Outcome {
   return request.durationMs === undefined ? 'live' : 'fine';
 }
 
-/** The status code, or a word if there is none; `200 cut` for a response that broke off. */
+/** The status code, or a word if there is none; `200 cut` for a response that broke off. How a raw connection has ended. */
 export function statusText(request: RequestSummary): string {
+  if (request.connection !== undefined) return t(`connection.${request.connection}`);
   if (outcome(request) === 'unsent') return t('request.status.notSent');
   if (request.status === undefined)
     return request.isBroken ? t('request.status.broken') : t('request.status.waiting');
@@ -55,7 +57,19 @@ export function statusText(request: RequestSummary): string {
 export function timeText(request: RequestSummary): string {
   if (outcome(request) === 'unsent') return '';
   if (request.durationMs !== undefined) return latencyText(request.durationMs);
+  if (request.connection !== undefined) return '';
   return request.status === undefined || request.isBroken ? '' : t('request.status.live');
+}
+
+/** Why a raw connection has broken off; `undefined` for one that has not, and for any request. */
+export function breakText({ connection }: Pick<RequestSummary, 'connection'>): string | undefined {
+  if (connection === undefined || connection === 'open' || connection === 'done') return undefined;
+  return t(`connection.why.${connection}`);
+}
+
+/** The bytes of both directions. */
+export function sizesText({ bytesIn, bytesOut }: Pick<RequestSummary, 'bytesIn' | 'bytesOut'>): string {
+  return t('request.inAndOut', { received: bytesText(bytesIn), sent: bytesText(bytesOut) });
 }
 
 /** The address in readable form, with characters made visible that hide or reverse text. */

@@ -17,6 +17,7 @@ import {
   outcome,
   signatureMark,
   signatureTone,
+  sizesText,
   statusText,
   targetText,
   timeText,
@@ -235,7 +236,8 @@ export function RequestMenu({
   close: () => void;
 }): JSX.Element {
   const { go } = useShell();
-  const { id, method, target } = request;
+  const { id, method, target, connection } = request;
+  const isRequest = connection === undefined;
   const [path = target] = target.split('?');
   const copyAddress = async (): Promise<void> => {
     const text = `${url}${target}`;
@@ -248,10 +250,10 @@ export function RequestMenu({
       spot={spot}
       items={[
         { label: t('log.menu.open'), act: () => go({ screen: 'request', key: tunnelKey, id }) },
-        { label: t('request.replay'), act: () => acts.replay(id) },
-        { label: t('request.edit'), act: () => acts.edit(id) },
-        url !== undefined && { label: t('log.menu.copyAddress'), act: copyAddress },
-        { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
+        isRequest && { label: t('request.replay'), act: () => acts.replay(id) },
+        isRequest && { label: t('request.edit'), act: () => acts.edit(id) },
+        isRequest && url !== undefined && { label: t('log.menu.copyAddress'), act: copyAddress },
+        isRequest && { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
         { label: t('log.menu.onlyPath'), act: () => search(path) },
       ]}
       close={close}
@@ -366,6 +368,7 @@ const RowButton = memo(function RowButton({
         )}
         <SignatureMark signature={request.signature} />
         {target}
+        {request.connection !== undefined && <span class="dim"> {sizesText(request)}</span>}
       </span>
       <span class={`status cut status-${outcome(request)}`}>{statusText(request)}</span>
       <span class="took">

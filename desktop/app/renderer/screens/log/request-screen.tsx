@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
-import type { RequestDetail } from '../../../../client/inspector/records.ts';
 import type { DetailView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
-import { bytesText, clockText } from '../../model/numbers.ts';
+import { clockText } from '../../model/numbers.ts';
 import {
+  breakText,
   hiddenSecrets,
   outcome,
   phases,
@@ -13,6 +13,7 @@ import {
   replayProblem,
   savedMessage,
   shares,
+  sizesText,
   statusText,
   targetText,
   timeText,
@@ -45,7 +46,6 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
   );
   const detail = loaded.error === undefined ? loaded.value : undefined;
   const canReach = loggedTunnel(snapshot, tunnelKey)?.isOnline === true;
-  const secrets = detail === undefined ? 0 : hiddenSecrets(detail.request);
 
   return (
     <Screen
@@ -60,33 +60,57 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
       {detail !== undefined && (
         <>
           <Facts tunnelKey={tunnelKey} detail={detail} />
-          <RequestActions
-            tunnelKey={tunnelKey}
-            detail={detail}
-            canReach={canReach}
-            reveal={reveal}
-            setReveal={setReveal}
-          />
-          {(!detail.isImported || detail.timing.connectedMs !== undefined) && <TimeBar detail={detail} />}
-          <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
-          <Exchange tunnelKey={tunnelKey} detail={detail} />
-          {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
+          {detail.connection === undefined && (
+            <Messages
+              tunnelKey={tunnelKey}
+              detail={detail}
+              canReach={canReach}
+              reveal={reveal}
+              setReveal={setReveal}
+            />
+          )}
         </>
       )}
     </Screen>
   );
 }
 
+interface Shown {
+  tunnelKey: string;
+  detail: DetailView;
+  /** whether the tunnel is online */
+  canReach: boolean;
+  /** whether secrets are shown and copied */
+  reveal: boolean;
+  setReveal: (reveal: boolean) => void;
+}
+
+/** What is known of a request beyond its line. A raw connection has nothing more. */
+function Messages(props: Shown): JSX.Element {
+  const { tunnelKey, detail, canReach } = props;
+  const secrets = hiddenSecrets(detail.request);
+  return (
+    <>
+      <RequestActions {...props} />
+      {(!detail.isImported || detail.timing.connectedMs !== undefined) && <TimeBar detail={detail} />}
+      <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
+      <Exchange tunnelKey={tunnelKey} detail={detail} />
+      {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
+    </>
+  );
+}
+
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
-  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf, isImported, rehearsed } = detail;
+  const { startedAt, isBroken, status, visitor, replayOf, isImported, rehearsed } = detail;
   return (
     <p class="line spaced dim">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
       <span>{timeText(detail)}</span>
-      <span>{t('request.inAndOut', { received: bytesText(bytesIn), sent: bytesText(bytesOut) })}</span>
+      <span>{sizesText(detail)}</span>
       <span>{clockText(startedAt)}</span>
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
+      {breakText(detail) !== undefined && <span class="status-broken">{breakText(detail)}</span>}
       {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
       {isImported && <span>{t('log.importedHint')}</span>}
       {rehearsed !== undefined && <span>{t(`log.rehearsed.${rehearsed}`)}</span>}
@@ -130,21 +154,7 @@ function TimeBar({ detail }: { detail: DetailView }): JSX.Element {
 const REPLAY_ID = 'replay-request';
 
 /** The actions of a request in one row: send it again, edit it, copy it; the others are in a menu. */
-function RequestActions({
-  tunnelKey,
-  detail,
-  canReach,
-  reveal,
-  setReveal,
-}: {
-  tunnelKey: string;
-  detail: RequestDetail;
-  /** whether the tunnel is online */
-  canReach: boolean;
-  /** whether secrets are shown and copied */
-  reveal: boolean;
-  setReveal: (reveal: boolean) => void;
-}): JSX.Element {
+function RequestActions({ tunnelKey, detail, canReach, reveal, setReveal }: Shown): JSX.Element {
   const { say, replace } = useShell();
   const action = useAction();
   const har = useExport(tunnelKey);
