@@ -63,8 +63,8 @@ const TASKS: readonly Task[] = [
   },
   {
     title: 'shows the address as a QR code',
-    clicks: 1,
-    path: ['QR shop-demo'],
+    clicks: 2,
+    path: ['All requests to shop-demo', 'QR shop-demo'],
     shows: (page) => page.getByRole('img', { name: /^QR code/ }),
   },
   {

@@ -37,7 +37,7 @@ scenarios('a new tunnel', (fixture) => {
     const before = (await app.tunnel()).expiresAt;
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByRole('button', { name: '+15 min' }).click();
-    await page.getByText(/^1 h 1[0-4] min left/).waitFor();
+    await page.getByTitle(/^1 h 1[0-4] min left/).waitFor();
     assert.equal((await app.tunnel()).expiresAt, before + 15 * 60_000);
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByLabel('Custom time').fill('soon');
@@ -45,7 +45,7 @@ scenarios('a new tunnel', (fixture) => {
     await page.getByText('Enter a time such as').waitFor();
     await page.getByLabel('Custom time').fill('2 hours');
     await page.keyboard.press('Enter');
-    await page.getByText(/^3 h 1[0-4] min left/).waitFor();
+    await page.getByTitle(/^3 h 1[0-4] min left/).waitFor();
   });
 
   it('has the chosen name with all its hosts, lifetime, compression, headers and Host', async () => {

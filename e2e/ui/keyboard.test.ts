@@ -53,7 +53,7 @@ appScenarios('the main job without a mouse', (fixture) => {
     await keys.press('Enter');
     await tabTo(page, /^\+1 h$/);
     await keys.press('Space');
-    await page.getByText(/^1 h 5\d min left/).waitFor();
+    await page.getByTitle(/^1 h 5\d min left/).waitFor();
     await focusedName(page, /^Extend /);
 
     await tabTo(page, /^Stop /);
@@ -258,13 +258,18 @@ describe('the keys of the window', () => {
   it('collapse what is expanded with Escape, and return to where it was opened', async () => {
     const { page } = await openScene(scope, 'tunnels', { reducedMotion: 'reduce' });
     const keys = page.keyboard;
-    for (const name of [/^QR shop/, /^Extend shop/, /^Who has access to shop/]) {
+    const unfolds = async (name: RegExp): Promise<void> => {
       await page.getByRole('button', { name }).focus();
       await keys.press('Enter');
       await page.getByRole('button', { name, expanded: true }).waitFor();
       await keys.press('Escape');
       await page.getByRole('button', { name, expanded: false }).and(page.locator(':focus')).waitFor();
-    }
+    };
+    await unfolds(/^Extend shop/);
+    await unfolds(/^Who has access to shop/);
+    await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+    await unfolds(/^QR shop/);
+    await keys.press('Escape');
     const name = page.getByLabel('Name', { exact: true });
     await page.getByRole('button', { name: 'Options' }).click();
     await name.fill('half-typed');

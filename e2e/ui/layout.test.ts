@@ -131,7 +131,7 @@ describe('the window,', () => {
   async function openLog() {
     const page = await openAt(1200);
     const row = (id: number): Locator => page.locator(`.log #request-shop-${id}`);
-    await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+    await page.locator('#log-shop').click();
     await row(95).waitFor();
     return { page, row, keys: page.keyboard, focus: page.locator(':focus') };
   }
@@ -139,7 +139,10 @@ describe('the window,', () => {
   describe('when it is wide,', () => {
     it('shows the tunnels on the left, and the opened screen beside them', async () => {
       const page = await openAt(1000);
-      await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+      await page.getByRole('button', { name: /^stripe-hooks/ }).click();
+      await page.getByRole('heading', { name: 'Requests to stripe-hooks' }).waitFor();
+      await page.locator('[data-slug=stripe-hooks] [aria-current]').waitFor();
+      await page.getByRole('button', { name: /^shop-demo/ }).click();
       await page.getByRole('heading', { name: 'Requests to shop-demo' }).waitFor();
       assert.equal(await expose(page).isVisible(), true);
       await page
@@ -220,7 +223,7 @@ describe('the window,', () => {
 
     it('becomes one column again when it is narrowed, at the same place', async () => {
       const page = await openAt(720);
-      await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+      await page.getByRole('button', { name: /^shop-demo/ }).click();
       await page.getByRole('heading', { name: 'Requests to shop-demo' }).waitFor();
       await page.setViewportSize({ width: 719, height: 700 });
       await expose(page).waitFor({ state: 'detached' });
@@ -279,6 +282,7 @@ describe('the window,', () => {
       await page.keyboard.press('Control+,');
       await draft.waitFor({ state: 'hidden' });
       await page.setViewportSize({ width: 900, height: 800 });
+      await page.keyboard.press('Escape');
       await draft.waitFor();
       assert.equal(await draft.inputValue(), 'open sesame');
     });
@@ -328,7 +332,7 @@ describe('the window,', () => {
       await page.mouse.down();
       await page.mouse.move(10, 300);
       await page.mouse.up();
-      assert.equal(Math.round(await width()), 340);
+      assert.equal(Math.round(await width()), 220);
     });
   });
 });

@@ -150,7 +150,7 @@ describe('the list of tunnels:', () => {
       await eventually(20_000, async () => assert.ok((await lastY()) < 640));
       await page.getByLabel('Search tunnels').fill('service-37');
       await card(page, 'service-1').waitFor({ state: 'detached' });
-      assert.deepEqual(await page.locator('.card .address b').allTextContents(), ['service-37']);
+      assert.deepEqual(await page.locator('.card .tunnel-name').allTextContents(), ['service-37']);
       await page.getByLabel('Search tunnels').fill('nothing like it');
       await page.getByText('No tunnel matches “nothing like it”.').waitFor();
     });
@@ -387,14 +387,19 @@ describe('the list of tunnels:', () => {
       const slugs = () =>
         page.locator('.card').evaluateAll((cards) => cards.map((each) => each.dataset['slug']));
       await page.locator('.card-folded').nth(3).waitFor();
-      assert.ok(((await page.locator('.card').first().boundingBox())?.height ?? 99) <= 48);
+      assert.ok(((await page.locator('.card').first().boundingBox())?.height ?? 99) <= 56);
       await main.show({
         tunnels: tunnels.map((each) => (each.key === 'd' ? { ...each, recent: [busy] } : each)),
       });
       await page.getByRole('button', { name: 'Extend app-d' }).waitFor();
       assert.deepEqual(await slugs(), ['app-d', 'app-a', 'app-b', 'app-c']);
-      await page.getByRole('button', { name: 'More about app-b' }).click();
+      const row = page.getByRole('button', { name: /^app-b/, expanded: false });
+      await row.focus();
+      await page.keyboard.press('Enter');
       await page.getByRole('button', { name: 'Extend app-b' }).waitFor();
+      await focused(page, 'copy-b');
+      await page.getByRole('button', { name: 'Less about app-b' }).press('Enter');
+      await row.and(page.locator(':focus')).waitFor();
       // The palette unfolds what it needs.
       await page.keyboard.press('Control+k');
       await page.keyboard.type('password app-c');
@@ -419,14 +424,12 @@ describe('the list of tunnels:', () => {
       assert.deepEqual(await page.evaluate('told'), ['shop-demo has ended. You stopped the tunnel.']);
     });
 
-    it('shows its state, fuse and focus in high contrast', async () => {
+    it('shows its state, its traffic and the focus in high contrast', async () => {
       const page = await open(live(SHOP)());
       await page.emulateMedia({ forcedColors: 'active' });
       const ground = await colorOf(page, '.card', 'backgroundColor');
-      const left = await colorOf(page, '.card .fuse-left', 'backgroundColor');
       assert.notEqual(await colorOf(page, '.card .shape', 'color'), ground);
-      assert.notEqual(left, ground);
-      assert.notEqual(left, await colorOf(page, '.card .fuse', 'backgroundColor'));
+      assert.notEqual(await colorOf(page, '.card .pulse svg', 'fill'), ground);
       // What is chosen has another colour, not only bolder letters.
       await page.keyboard.press('ControlOrMeta+k');
       await page.getByRole('option', { selected: true }).waitFor();

@@ -216,7 +216,7 @@ scenarios('access to a tunnel in any window', (fixture) => {
     const { page, app } = await online(fixture);
     const { slug } = await app.tunnel();
     const keys = page.keyboard;
-    await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
+    await page.locator(`.card[data-slug="${slug}"] .card-top .copy`).focus();
     await keys.press('Tab');
     await focusedName(page, /: Anyone$/);
     await keys.press('Enter');

@@ -1,12 +1,12 @@
 import { type ContextType, type JSX, render } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { WHOLE_LOG } from '../ipc/request-views.ts';
 import type { Snapshot } from '../ipc/snapshot.ts';
 import { chooseLocale, DEFAULT_LOCALE, setLocale, t } from '../messages/translate.ts';
 import type { Bridge } from './bridge.ts';
 import { copyAddress, showMessage } from './model/actions.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
-import { backward, forward, HOME, homeAt, instead, type Route, type Trail } from './model/route.ts';
+import { backward, forward, HOME, homeAt, instead, logAt, type Route, type Trail } from './model/route.ts';
 import { leavingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
@@ -20,13 +20,14 @@ import {
 } from './screens/folder-dialogs.tsx';
 import { KeysDialog } from './screens/keys-dialog.tsx';
 import { Palette, useActionKeys, usePalette } from './screens/palette.tsx';
-import { Panes } from './screens/panes.tsx';
+import { isWideWindow, Panes } from './screens/panes.tsx';
 import { InvitationDialog, SignIn } from './screens/sign-in.tsx';
 import { ImportDialog } from './screens/transfer.tsx';
 import './style/main.css';
 import {
   callOf,
   CopiedContext,
+  DraftsContext,
   ReachContext,
   type Shell,
   ShellContext,
@@ -47,6 +48,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [importing, setImporting] = useState<string>();
   const [unfolded, setUnfolded] = useState<ContextType<typeof UnfoldedContext>>({});
+  const [drafts] = useState(() => new Map<string, unknown>());
   const [copied, setCopied] = useMoment<string>();
   const [showsKeys, setShowsKeys] = useState(false);
   const [told, setTold] = useState('');
@@ -63,16 +65,22 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       setSearch('');
       setImporting(undefined);
       setUnfolded({});
+      drafts.clear();
     },
-    [say],
+    [say, drafts],
   );
   const { snapshot, problem } = useSnapshot(bridge, onChange);
+  const tunnels = useRef(snapshot?.tunnels);
+  tunnels.current = snapshot?.tunnels;
   const logViews = useLogViews(bridge);
   const isOfCommand = snapshot?.isOfCommand ?? false;
   const { show: showLog } = logViews;
   const shell = useMemo((): Shell => {
-    const show = (focus: string): void => {
-      setTrail(homeAt(focus));
+    const show = (focus: string, key?: string): void => {
+      const isInRail = isWideWindow() && tunnels.current?.some((tunnel) => tunnel.key === key) === true;
+      setTrail(key !== undefined && isInRail ? logAt(key, focus) : homeAt(focus));
+      // An idle one is only a row.
+      if (key !== undefined) setUnfolded((before) => ({ ...before, [key]: before[key] ?? 'card' }));
       // It points to an entry of the list, which a search would hide.
       setSearch('');
     };
@@ -87,7 +95,10 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       back: () => setTrail(backward),
       replace: (from, to, focus) => setTrail((before) => instead(before, from, to, focus)),
       copied: setCopied,
-      unfold: (key, part) => setUnfolded((before) => ({ ...before, [key]: part })),
+      unfold(key, part) {
+        drafts.delete(key);
+        setUnfolded((before) => ({ ...before, [key]: part }));
+      },
       newTunnel(port) {
         show('port');
         if (port !== undefined) setDraft((before) => ({ ...before, port: String(port) }));
@@ -99,7 +110,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       importTo: setImporting,
       toggleKeys: () => setShowsKeys((shows) => !shows),
     };
-  }, [bridge, isOfCommand, say, setCopied, showLog]);
+  }, [bridge, isOfCommand, say, setCopied, showLog, drafts]);
 
   useEffect(() => {
     const stops = [
@@ -108,10 +119,10 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
         setDraft(draftFrom(form));
       }),
       // The answer to who knocks.
-      bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`)),
+      bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`, key)),
       bridge.on('message:show', ({ key }) => showMessage(shell, key)),
       bridge.on('address:show', ({ key, copies }) => {
-        shell.show(`copy-${key}`);
+        shell.show(`copy-${key}`, key);
         if (copies) void copyAddress(shell, key, t('address.copied'));
       }),
     ];
@@ -159,9 +170,11 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
                 }}
               >
                 <UnfoldedContext.Provider value={unfolded}>
-                  <CopiedContext.Provider value={copied}>
-                    <Panes />
-                  </CopiedContext.Provider>
+                  <DraftsContext.Provider value={drafts}>
+                    <CopiedContext.Provider value={copied}>
+                      <Panes />
+                    </CopiedContext.Provider>
+                  </DraftsContext.Provider>
                 </UnfoldedContext.Provider>
               </WindowContext.Provider>
             ) : (

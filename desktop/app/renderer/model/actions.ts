@@ -19,8 +19,8 @@ export type Outcome<C extends keyof Channels> =
   | { readonly ok: true; readonly value: Channels[C]['result'] }
   | { readonly ok: false; readonly error: CallError };
 
-/** The parts of a card that its buttons unfold. */
-export type CardPart = 'lock' | 'extend' | 'qr' | 'away';
+/** The parts of a tunnel that its buttons unfold; `card` is an idle one itself, which is a row in the list. */
+export type CardPart = 'lock' | 'extend' | 'qr' | 'away' | 'card';
 
 /** What actions work with. */
 export interface Acts {
@@ -28,8 +28,8 @@ export interface Acts {
   /** announces a text to screen readers, in a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
-  /** opens the list, and focuses the element with that id */
-  readonly show: (focus: string) => void;
+  /** opens the list, or the part of the window with that tunnel, and focuses the element with that id */
+  readonly show: (focus: string, key?: string) => void;
   /** The address of a tunnel was copied: its button shows that for a moment. */
   readonly copied: (key: string) => void;
   /** unfolds a part of a card, or folds it */
@@ -191,8 +191,10 @@ export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly W
       part,
       `palette.${part}`,
       (acts) => {
+        // A card has no room for the code.
+        if (part === 'qr') acts.go({ screen: 'log', key });
+        else acts.show(`${part}-${key}`, key);
         acts.unfold(key, part);
-        acts.show(`${part}-${key}`);
       },
       part,
     ),
@@ -227,7 +229,7 @@ export function messageAction(key: string, name: string): WindowAction {
 /** Unfolds the message on the card of a kept name. */
 export function showMessage(acts: Pick<Acts, 'unfold' | 'show'>, key: string): void {
   acts.unfold(key, 'away');
-  acts.show(`away-${key}`);
+  acts.show(`away-${key}`, key);
 }
 
 /** Actions on a tunnel that this app does not serve. */

@@ -163,8 +163,9 @@ describe('the command palette', () => {
       ['port 4000 · The command on this computer · Online', undefined],
     );
     const shown: string[] = [];
-    void first?.run({ show: (focus) => shown.push(focus) } as Partial<Acts> as Acts);
-    assert.deepEqual(shown, ['copy-o']);
+    const show: Acts['show'] = (focus, key) => shown.push(`${focus} of ${key}`);
+    void first?.run({ show } as Partial<Acts> as Acts);
+    assert.deepEqual(shown, ['copy-o of o']);
   });
 
   it('pauses a tunnel with a name, resumes it, and leaves messages at kept names', () => {

@@ -129,7 +129,7 @@ function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEnt
     title: slug,
     detail: parts.filter((part) => part !== undefined).join(' · '),
     keys: index < MOST_NUMBERED ? `Mod+${index + 1}` : undefined,
-    run: (acts) => acts.show(cardFocus(tunnel)),
+    run: (acts) => acts.show(cardFocus(tunnel), key),
   };
 }
 
@@ -142,7 +142,7 @@ function otherEntry(tunnel: OtherTunnelView): PaletteEntry {
     group: 'tunnels',
     title: slug,
     detail: `${t('common.leadsToPort', { port: localPort })} · ${where} · ${word}`,
-    run: (acts) => acts.show(`copy-${key}`),
+    run: (acts) => acts.show(`copy-${key}`, key),
   };
 }
 

@@ -26,6 +26,14 @@ export function homeAt(focus: string): Trail {
   return [{ ...HOME[0], focus }];
 }
 
+/** The log of a tunnel, one step from the list. @param focus id of the element to focus there */
+export function logAt(key: string, focus?: string): Trail {
+  return [
+    { ...HOME[0], focus: `log-${key}` },
+    { route: { screen: 'log', key }, focus, isBeside: false },
+  ];
+}
+
 export function currentPlace(trail: Trail): Place {
   return trail.at(-1) ?? trail[0];
 }

@@ -5,9 +5,9 @@ import {
   durationWords,
   expiresSoon,
   extendChoices,
-  fuseFraction,
   readLifetime,
   sparklineDrawing,
+  stayWords,
   timeLeftWords,
   wholeWords,
 } from './time-left.ts';
@@ -93,11 +93,11 @@ describe('time left', () => {
     );
   });
 
-  it('shows a fuse between 0 and 1, in thousandths', () => {
-    assert.equal(fuseFraction(TIME_LEFT_HOUR, 3600, 0), 1);
-    assert.equal(fuseFraction(41 * MINUTE, 3600, 0), 0.683);
-    assert.equal(fuseFraction(2 * TIME_LEFT_HOUR, 3600, 0), 1);
-    assert.equal(fuseFraction(0, 3600, MINUTE), 0);
+  it('tells until when a tunnel stays', () => {
+    const expiresAt = 41 * MINUTE;
+    assert.equal(stayWords({ expiresAt, isIdle: false }, 0), '41 min left');
+    assert.equal(stayWords({ expiresAt, isIdle: true, isKeptOpen: false }, 0), '41 min left if unused');
+    assert.equal(stayWords({ expiresAt, isIdle: false, isKeptOpen: true }, 0), 'until you stop it');
   });
 
   it('warns in the last five minutes, but not during all the life of a short tunnel', () => {
@@ -121,18 +121,20 @@ describe('time left, in German', () => {
   it('starts with "noch"', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));
 });
 
-const AT = 1000;
+/** The first second of a bar. */
+const AT = 1002;
 const second = (id: number, requests: number, refused = 0, errors = 0) => ({ id, requests, refused, errors });
 
 describe('the drawing of a sparkline', () => {
   it('is missing without traffic in the last minute', () => {
     assert.equal(sparklineDrawing([], AT), undefined);
-    assert.equal(sparklineDrawing([second(AT - 60, 3)], AT), undefined);
+    assert.equal(sparklineDrawing([second(AT - 55, 3)], AT), undefined);
   });
 
-  it('has a bar for each second, the last one at its right end', () => {
-    assert.deepEqual(sparklineDrawing([second(AT - 59, 1), second(AT, 2)], AT), {
-      requests: 'M0 18v-4h0.7v4zM59 18v-5.6h0.7v5.6z',
+  it('has a bar for every six seconds, the last one at its right end', () => {
+    const seconds = [second(AT - 54, 1), second(AT, 1), second(AT + 5, 1), second(AT + 6, 9)];
+    assert.deepEqual(sparklineDrawing(seconds, AT + 5), {
+      requests: 'M0 16v-3h3v3zM36 16v-4.5h3v4.5z',
       refused: '',
       errors: '',
       words: '3 requests in the last minute, none failed',
@@ -141,21 +143,21 @@ describe('the drawing of a sparkline', () => {
 
   it('divides a bar by the true shares, and shows even a small one', () => {
     assert.deepEqual(sparklineDrawing([second(AT, 64, 16, 32)], AT), {
-      requests: 'M59 18v-13.6h0.7v13.6z',
-      refused: 'M59 11.2v-3.4h0.7v3.4z',
-      errors: 'M59 18v-6.8h0.7v6.8z',
+      requests: 'M36 16v-12h3v12z',
+      refused: 'M36 10v-3h3v3z',
+      errors: 'M36 16v-6h3v6z',
       words: '64 requests in the last minute, 48 failed',
     });
-    assert.equal(sparklineDrawing([second(AT, 30, 0, 1)], AT)?.errors, 'M59 18v-1h0.7v1z');
-    // It failed in a later second than it began.
-    assert.equal(sparklineDrawing([second(AT, 0, 0, 1)], AT)?.errors, 'M59 18v-4h0.7v4z');
+    assert.equal(sparklineDrawing([second(AT, 30, 0, 1)], AT)?.errors, 'M36 16v-1h3v1z');
+    // It failed in a later bar than it began.
+    assert.equal(sparklineDrawing([second(AT, 0, 0, 1)], AT)?.errors, 'M36 16v-3h3v3z');
   });
 
   it('has a maximum height, and a full description in words', () => {
     const drawing = sparklineDrawing([second(AT, 1_000_000)], AT);
     assert.deepEqual(
       [drawing?.requests, drawing?.words],
-      ['M59 18v-18h0.7v18z', '1,000,000 requests in the last minute, none failed'],
+      ['M36 16v-16h3v16z', '1,000,000 requests in the last minute, none failed'],
     );
   });
 });

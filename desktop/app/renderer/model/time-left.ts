@@ -2,6 +2,7 @@
 import { parseDuration, roughDuration } from '../../../../shared/duration.ts';
 import { TTL_RULE } from '../../../../shared/value-rules.ts';
 import type { TrafficSecond } from '../../../client/inspector/records.ts';
+import type { TunnelView } from '../../ipc/snapshot.ts';
 import { perLocale, t } from '../../messages/translate.ts';
 
 /** A duration string, empty for as long as the app runs, and its label. */
@@ -66,7 +67,7 @@ function lifetimeSeconds(ttl: string): number {
   return parseDuration(ttl) ?? 0;
 }
 
-/* How long a tunnel lives, in words and as the fraction that its fuse shows. */
+/* How long a tunnel lives, in words. */
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -109,7 +110,7 @@ export function wholeWords(ms: number): string {
   return ms % HOUR === 0 ? hour.format(ms / HOUR) : minute.format(ms / MINUTE);
 }
 
-/** The text under the fuse: `41 min left`. Times in ms. */
+/** `41 min left`. Times in ms. */
 export function timeLeftWords(expiresAt: number, now: number): string {
   const left = expiresAt - now;
   return left < SECOND ? t('time.expiresNow') : leftWords(left);
@@ -121,29 +122,34 @@ export function leftWords(ms: number): string {
 }
 
 /**
- * The unburnt part of the fuse, from 0 to 1 in steps of a thousandth, so that it is redrawn only when it has moved.
+ * Whether a tunnel ends so soon that its row should warn.
  *
  * @param expiresAt ms
- * @param ttl seconds; a tunnel extended beyond it has a complete fuse
+ * @param ttl seconds
  * @param now ms
  */
-export function fuseFraction(expiresAt: number, ttl: number, now: number): number {
-  const fraction = (expiresAt - now) / (ttl * SECOND);
-  return Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 1000;
+export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
+  const left = expiresAt - now;
+  return left <= SOON_MS && left <= SOON_FRACTION * ttl * SECOND;
 }
 
-/** Whether a tunnel ends so soon that its card should warn. Arguments as for {@link fuseFraction}. */
-export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
-  return expiresAt - now <= SOON_MS && fuseFraction(expiresAt, ttl, now) <= SOON_FRACTION;
+type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle'> & Partial<Pick<TunnelView, 'isKeptOpen'>>;
+
+/** How long a tunnel stays: `41 min left`, or `until you stop it` if it is extended before that. @param now ms */
+export function stayWords({ expiresAt, isIdle, isKeptOpen }: Timed, now: number): string {
+  if (isKeptOpen === true && !isIdle) return t('tunnels.untilStopped');
+  const left = timeLeftWords(expiresAt, now);
+  return isIdle ? t('tunnels.leftIfUnused', { left }) : left;
 }
 
 /* The traffic of a tunnel in the last minute, as a drawing and in words. */
 
-/** The number of seconds shown: the width of the drawing. */
-export const SPARKLINE_WIDTH = 60;
-/** The height of the drawing, in the same unit. */
-export const SPARKLINE_HEIGHT = 18;
-const BAR_WIDTH = 0.7;
+const MINUTE_SECONDS = 60;
+/** The seconds of a bar. The drawing changes as often. */
+export const SPARKLINE_STEP = 6;
+/** px: a bar has three, with one after it. */
+export const SPARKLINE_WIDTH = (4 * MINUTE_SECONDS) / SPARKLINE_STEP;
+export const SPARKLINE_HEIGHT = 16;
 
 interface SparklineDrawing {
   /** paths for SVG: all requests, and in front of them those that were refused (4xx) and those that failed */
@@ -154,19 +160,31 @@ interface SparklineDrawing {
 }
 
 /**
- * @param until the last second shown, in wall-clock s
+ * @param until wall-clock s; the last bar contains it
  * @returns `undefined` if there was no traffic
  */
 export function sparklineDrawing(
   seconds: readonly TrafficSecond[],
   until: number,
 ): SparklineDrawing | undefined {
-  const shown = seconds.filter(({ id }) => id > until - SPARKLINE_WIDTH && id <= until);
-  const requests = sum(shown.map((second) => second.requests));
-  const bad = sum(shown.map(({ refused, errors }) => refused + errors));
+  const last = Math.floor(until / SPARKLINE_STEP);
+  const bars = Array.from({ length: MINUTE_SECONDS / SPARKLINE_STEP }, () => ({
+    requests: 0,
+    refused: 0,
+    errors: 0,
+  }));
+  for (const { id, requests, refused, errors } of seconds) {
+    const bar = bars[bars.length - 1 - last + Math.floor(id / SPARKLINE_STEP)];
+    if (bar === undefined) continue;
+    bar.requests += requests;
+    bar.refused += refused;
+    bar.errors += errors;
+  }
+  const requests = sum(bars.map((bar) => bar.requests));
+  const bad = sum(bars.map(({ refused, errors }) => refused + errors));
   if (requests + bad === 0) return undefined;
-  const bars = shown.map((second) => barOf(second, until));
-  const path = (part: 'requests' | 'refused' | 'errors'): string => bars.map((each) => each[part]).join('');
+  const drawn = bars.map(drawBar);
+  const path = (part: 'requests' | 'refused' | 'errors'): string => drawn.map((each) => each[part]).join('');
   return {
     requests: path('requests'),
     refused: path('refused'),
@@ -176,26 +194,25 @@ export function sparklineDrawing(
 }
 
 /**
- * The bar of a second. Its height is logarithmic: each doubling adds the same, up to about 500 requests. Its colours
- * divide it by the true shares, errors at the bottom.
+ * Its height is logarithmic: each doubling adds the same, up to about 500 requests. Its colours divide it by the true
+ * shares, errors at the bottom.
  */
-function barOf({ id, requests, refused, errors }: TrafficSecond, until: number) {
-  const x = SPARKLINE_WIDTH - 1 - (until - id);
-  // A request counts when it begins and fails when it ends, perhaps in a second without others.
+function drawBar({ requests, refused, errors }: Omit<TrafficSecond, 'id'>, place: number) {
+  // A request counts when it begins and fails when it ends, perhaps in a bar without others.
   const count = Math.max(requests, refused + errors);
-  const height = count === 0 ? 0 : Math.min(SPARKLINE_HEIGHT, 4 + 1.6 * Math.log2(count));
+  const height = count === 0 ? 0 : Math.min(SPARKLINE_HEIGHT, 3 + 1.5 * Math.log2(count));
   const share = (part: number): number => (part === 0 ? 0 : Math.max(1, (height * part) / count));
   const red = share(errors);
   return {
-    requests: bar(x, 0, height),
-    refused: bar(x, red, share(refused)),
-    errors: bar(x, 0, red),
+    requests: bar(4 * place, 0, height),
+    refused: bar(4 * place, red, share(refused)),
+    errors: bar(4 * place, 0, red),
   };
 }
 
 function bar(x: number, from: number, height: number): string {
   const [start, rounded] = [rounded1(SPARKLINE_HEIGHT - from), rounded1(height)];
-  return rounded === 0 ? '' : `M${x} ${start}v-${rounded}h${BAR_WIDTH}v${rounded}z`;
+  return rounded === 0 ? '' : `M${x} ${start}v-${rounded}h3v${rounded}z`;
 }
 
 function rounded1(value: number): number {

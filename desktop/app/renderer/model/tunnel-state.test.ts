@@ -5,6 +5,8 @@ import type { ProjectTunnelStatus } from '../../ipc/tunnel-views.ts';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import {
   announcements,
+  byProject,
+  doorWords,
   isLive,
   isOffered,
   openWishes,
@@ -13,6 +15,32 @@ import {
   statusWord,
   tunnelState,
 } from './tunnel-state.ts';
+
+describe('the rail', () => {
+  const tunnel = (key: string, project?: string): TunnelView =>
+    exampleTunnel({ key, project: project === undefined ? undefined : { name: project, label: key } });
+
+  it('shows tunnels without a project first, then each project', () => {
+    const groups = byProject([tunnel('a', 'shop'), tunnel('b'), tunnel('c', 'wiki'), tunnel('d', 'shop')]);
+    assert.deepEqual(
+      groups.map(({ project, tunnels }) => [project, ...tunnels.map(({ key }) => key)]),
+      [
+        [undefined, 'b'],
+        ['shop', 'a', 'd'],
+        ['wiki', 'c'],
+      ],
+    );
+    assert.deepEqual(byProject([]), []);
+  });
+
+  it('tells what visitors are asked for, and how many wait', () => {
+    assert.equal(doorWords(exampleTunnel()), undefined);
+    const lock = { kind: 'knock' } as const;
+    assert.equal(doorWords(exampleTunnel({ lock })), 'Ask me');
+    const knocks = [{ id: 'n', address: '203.0.113.7', agent: '' }];
+    assert.equal(doorWords(exampleTunnel({ lock, knocks })), 'Ask me · 1 waiting');
+  });
+});
 
 describe('announcements', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));

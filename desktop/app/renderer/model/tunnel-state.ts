@@ -66,7 +66,7 @@ function changeOf(
   return localProblem === undefined ? t('announce.reaches', { slug }) : `${slug}: ${localProblem.text}`;
 }
 
-/* The state on a tunnel's card: a shape and a word, so that neither depends on colour. */
+/* The state of a tunnel: a shape and a word, so that neither depends on colour. */
 
 export type Shape = 'online' | 'soon' | 'trouble' | 'connecting' | 'reconnecting' | 'ended';
 
@@ -104,8 +104,8 @@ export function isLive(tunnel: TunnelView): boolean {
   return tunnel.status.name !== 'ended';
 }
 
-/** From this number on, tunnels without traffic are folded, so that the busy ones stay in view. */
-const FOLDED_FROM = 4;
+/** From this number on, tunnels without traffic are rows, so that the busy ones stay in view. */
+const FOLDED_FROM = 2;
 /** A tunnel without traffic for this long is idle. */
 const IDLE_MS = 10 * 60_000;
 
@@ -130,6 +130,27 @@ export function byActivity(tunnels: readonly TunnelView[], now: number): readonl
   return idle.size === 0
     ? tunnels
     : [...tunnels.filter((tunnel) => !idle.has(tunnel)), ...tunnels.filter((tunnel) => idle.has(tunnel))];
+}
+
+/** Tunnels below a heading of the rail. */
+export interface TunnelGroup {
+  /** name of their project; `undefined` for those without one */
+  readonly project: string | undefined;
+  readonly tunnels: readonly TunnelView[];
+}
+
+/** The tunnels as the rail shows them: those without a project, then each project, in the same order. */
+export function byProject(tunnels: readonly TunnelView[]): readonly TunnelGroup[] {
+  const groups = Map.groupBy(tunnels, ({ project }) => project?.name);
+  return [...groups]
+    .map(([project, own]) => ({ project, tunnels: own }))
+    .toSorted((one, other) => Number(one.project !== undefined) - Number(other.project !== undefined));
+}
+
+/** What visitors meet, in a word or two: whether they are asked for something, and how many wait. */
+export function doorWords({ lock, knocks }: Pick<TunnelView, 'lock' | 'knocks'>): string | undefined {
+  if (knocks.length > 0) return t('tunnels.waitingOf', { lock: accessWords(lock), count: knocks.length });
+  return lock.kind === 'anyone' ? undefined : accessWords(lock);
 }
 
 /** Announces the next attempt: `Trying again in 4 s.` */
@@ -193,6 +214,9 @@ export function openWishes(wishes: Partial<Settings>, settings: Settings): Parti
 /** A tunnel whose requests the window shows. */
 export type LoggedTunnel = Pick<TunnelView, 'key' | 'slug' | 'url' | 'log' | 'logView'> & {
   readonly isOnline: boolean;
+  /** whether visitors can reach it, now or after a reconnect */
+  readonly isLive: boolean;
+  readonly shapeAt: (now: number) => Shape;
   /** whether its log is here, where it can be cleared */
   readonly isOwn: boolean;
   /** whether requests can be added by hand */
@@ -207,11 +231,20 @@ export function loggedTunnel(
   const own = tunnels.find((tunnel) => tunnel.key === key);
   const isOnline = own?.status.name === 'online';
   // Requests to a folder are not written by hand.
-  if (own !== undefined) return { ...own, isOnline, isOwn: true, canImport: own.folder === undefined };
+  if (own !== undefined)
+    return {
+      ...own,
+      isOnline,
+      isLive: isLive(own),
+      shapeAt: (now) => tunnelState(own, now).shape,
+      isOwn: true,
+      canImport: own.folder === undefined,
+    };
   const other = others.find((tunnel) => tunnel.key === key);
   const log = other?.log;
   if (other === undefined || log === undefined) return undefined;
-  return { ...other, log, logView: WHOLE_LOG, isOwn: false, canImport: false };
+  const shapeAt = (): Shape => otherState(other).shape;
+  return { ...other, log, isLive: true, shapeAt, logView: WHOLE_LOG, isOwn: false, canImport: false };
 }
 
 /** The state of a tunnel that this app does not serve, and who serves it. */

@@ -221,7 +221,7 @@ export function usePalette(
     (event) => isOn && hasCommand(event) && numbered(event, tunnels) !== undefined,
     (event) => {
       const tunnel = numbered(event, tunnels);
-      if (tunnel !== undefined) show(cardFocus(tunnel));
+      if (tunnel !== undefined) show(cardFocus(tunnel), tunnel.key);
     },
   );
   useLayoutEffect(() => setOpenAt(undefined), [isOn]);

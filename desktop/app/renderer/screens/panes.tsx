@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../client/inspector/records.ts';
-import { PANE_WIDTH_MAX, type Settings, type UndoView } from '../../ipc/snapshot.ts';
+import { PANE_WIDTH_MAX, type Settings, type TunnelView, type UndoView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 import { beside, currentPlace, homeAt, type Route } from '../model/route.ts';
 import { isLive } from '../model/tunnel-state.ts';
@@ -14,10 +14,16 @@ import { EditScreen } from './request-editor/edit-screen.tsx';
 import { AboutScreen, SettingsScreen } from './settings-screen.tsx';
 import { TunnelsScreen } from './tunnels/tunnels-screen.tsx';
 
-/** Wide enough for the tunnels and an opened screen. */
+/** Wide enough for the tunnels as rows, and a log or another opened screen beside them. */
 const WIDE = '(width >= 720px)';
-/** Also wide enough for a log between them. */
+/** Also wide enough for a request beside its log. */
 const WIDEST = '(width >= 1100px)';
+
+/** Whether the tunnels are rows beside a log. */
+export function isWideWindow(): boolean {
+  return window.matchMedia(WIDE).matches;
+}
+
 const NO_UNDOS: readonly UndoView[] = [];
 
 /**
@@ -33,10 +39,16 @@ export function Panes(): JSX.Element {
   usePaneKeys();
   const { route } = currentPlace(trail);
   const isHome = route.screen === 'tunnels';
+  const ofRoute = 'key' in route ? route.key : undefined;
+  const chosen = useChosenTunnel(snapshot.tunnels, ofRoute);
   // Beside the tunnels there is room for the requests that people look at most.
-  const newest = isHome && isWide ? (snapshot.tunnels.find(isLive) ?? snapshot.tunnels[0]) : undefined;
-  const logKey =
-    newest?.key ?? ('key' in route && (isWidest || route.screen === 'log') ? route.key : undefined);
+  const logKey = isHome
+    ? isWide
+      ? chosen
+      : undefined
+    : isWidest || route.screen === 'log'
+      ? ofRoute
+      : undefined;
   const hasOpened = !isHome && route.screen !== 'log';
   const hasLog = logKey !== undefined;
   const { undos } = snapshot;
@@ -50,6 +62,7 @@ export function Panes(): JSX.Element {
         <TunnelsScreen
           isPane={isWide}
           isHidden={!isWide && !isHome}
+          logKey={ofRoute ?? logKey}
           divider={isWide && <Divider of="list" label={t('panes.widthOfTunnels')} widths={widths} />}
         />
       </UndoContext.Provider>
@@ -59,6 +72,7 @@ export function Panes(): JSX.Element {
             key={logKey}
             tunnelKey={logKey}
             isBeside={isWidest}
+            isRailed={isWide}
             isMain={!hasOpened}
             widths={widths}
             paused={paused}
@@ -74,6 +88,16 @@ export function Panes(): JSX.Element {
       </UndoContext.Provider>
     </div>
   );
+}
+
+/** Key of the tunnel that was looked at last, or of the newest one if that came later. */
+function useChosenTunnel(tunnels: readonly TunnelView[], ofRoute: string | undefined): string | undefined {
+  const newest = tunnels[0]?.key;
+  const last = useRef({ key: ofRoute, newest });
+  if (last.current.newest !== newest) last.current = { key: undefined, newest };
+  if (ofRoute !== undefined) last.current.key = ofRoute;
+  const isThere = tunnels.some(({ key }) => key === last.current.key);
+  return isThere ? last.current.key : (tunnels.find(isLive)?.key ?? newest);
 }
 
 /** The last opened screen, unless it is a log. */
@@ -108,6 +132,7 @@ function OpenedScreen({ route }: { route: Route }): JSX.Element | null {
 function Log({
   tunnelKey,
   isBeside,
+  isRailed,
   isMain,
   widths,
   paused,
@@ -116,6 +141,8 @@ function Log({
   tunnelKey: string;
   /** whether requests open beside it */
   isBeside: boolean;
+  /** whether the tunnels are beside it, where another one is chosen */
+  isRailed: boolean;
   isMain: boolean;
   widths: PaneWidths;
   paused: PausedLog | undefined;
@@ -149,10 +176,10 @@ function Log({
     () => ({
       isMain,
       takesFocus: !isOfHome,
-      hasBack: !isOfHome,
+      hasBack: !isRailed,
       divider: !isMain && <Divider of="log" label={t('panes.widthOfRequests')} widths={widths} />,
     }),
-    [isMain, isOfHome, widths],
+    [isMain, isOfHome, isRailed, widths],
   );
   return (
     <PaneContext.Provider value={pane}>
@@ -231,7 +258,7 @@ interface PaneWidths {
 /** px for each press of an arrow key */
 const STEP = 16;
 /** The style sheet narrows these further. */
-const MIN = 240;
+const MIN = 220;
 
 /** The widths that the user has given to panes. */
 function usePaneWidths({ listWidth, logWidth }: Settings): PaneWidths {

@@ -84,6 +84,27 @@ export function useShell(): Shell {
 /** The unfolded part of each card, by key of its tunnel. */
 export const UnfoldedContext = createContext<Readonly<Record<string, CardPart | undefined>>>({});
 
+/** What is being typed below a tunnel, by its key. */
+export const DraftsContext = createContext(new Map<string, unknown>());
+
+/**
+ * Input in the unfolded part of a tunnel, which stays while the window shows that elsewhere, or not at all, until the
+ * part is folded.
+ *
+ * @param key of the tunnel
+ */
+export function useDraft<T>(key: string, initial: () => T): readonly [T, (value: T) => void] {
+  const drafts = useContext(DraftsContext);
+  const [value, setValue] = useState(() => (drafts.has(key) ? (drafts.get(key) as T) : initial()));
+  return [
+    value,
+    (next) => {
+      drafts.set(key, next);
+      setValue(() => next);
+    },
+  ];
+}
+
 /** Key of the tunnel whose address was copied a moment ago. */
 export const CopiedContext = createContext<string | undefined>(undefined);
 

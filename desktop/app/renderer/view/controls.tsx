@@ -16,7 +16,8 @@ export interface CopiedThing extends TextValues {
     | 'jsonPath'
     | 'recordName'
     | 'recordValue'
-    | 'invitation';
+    | 'invitation'
+    | 'command';
   readonly name: string;
 }
 

@@ -93,6 +93,18 @@ export function Button({ look = 'button', isBusy, act, ...rest }: ButtonProps): 
   );
 }
 
+/** A button that shows a value, and unfolds what changes it. */
+export function ChipButton({ children, ...rest }: ButtonProps): JSX.Element {
+  return (
+    <Button look="chip fact" {...rest}>
+      {children}
+      <span class="chip-more" aria-hidden="true">
+        ▾
+      </span>
+    </Button>
+  );
+}
+
 /** Why something could not be loaded, and a button to try again. */
 export function Failed({
   of: { error, reload },

@@ -11,6 +11,7 @@ import { Button, Failure, IconButton } from './kit.tsx';
 export function Screen({
   title,
   titleDir,
+  heading = title,
   actions,
   footer,
   children,
@@ -18,17 +19,19 @@ export function Screen({
   title: string;
   /** direction of a title that is code */
   titleDir?: 'ltr' | undefined;
+  /** what the heading shows instead of its title */
+  heading?: ComponentChildren;
   actions?: ComponentChildren;
   /** stays at the bottom while the content scrolls */
   footer?: ComponentChildren;
   children: ComponentChildren;
 }): JSX.Element {
   const { back } = useShell();
-  const heading = useRef<HTMLHeadingElement>(null);
+  const h1 = useRef<HTMLHeadingElement>(null);
   const { isMain, takesFocus, hasBack, divider } = useContext(PaneContext);
   // A layout effect, because a later focus would interrupt a user who has already pressed a key.
   useLayoutEffect(() => {
-    if (takesFocus) heading.current?.focus();
+    if (takesFocus) h1.current?.focus();
   }, [takesFocus]);
   // Roles instead of elements, because another element would be another screen: what it holds would be lost.
   return (
@@ -37,8 +40,14 @@ export function Screen({
         {hasBack && (
           <IconButton icon="back" name={t('common.back')} title={t('common.backWithKey')} act={back} />
         )}
-        <h1 ref={heading} class="cut" tabIndex={-1} dir={titleDir}>
-          {title}
+        <h1
+          ref={h1}
+          class="cut"
+          tabIndex={-1}
+          dir={titleDir}
+          aria-label={heading === title ? undefined : title}
+        >
+          {heading}
         </h1>
         <div class="bar-end">{actions}</div>
       </header>

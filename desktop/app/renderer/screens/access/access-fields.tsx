@@ -14,7 +14,7 @@ import {
 import { type Action, useAction, useShell } from '../../view/context.ts';
 import { Copier } from '../../view/controls.tsx';
 import { Icon } from '../../view/icons.tsx';
-import { Button, Failure, Field, Input, Note, TextArea } from '../../view/kit.tsx';
+import { Button, ChipButton, Failure, Field, Input, Note, TextArea } from '../../view/kit.tsx';
 
 /** The access policy: one choice, with its details. */
 export function AccessFields({
@@ -122,7 +122,7 @@ export function AccessFields({
   );
 }
 
-/** The lock of a card: shows whether the tunnel is open to anyone, and unfolds the access policy. */
+/** Who has access to a tunnel, in a word, and the button that unfolds the access policy. */
 export function AccessButton({
   tunnel: { key, slug, lock },
   isOpen,
@@ -134,17 +134,19 @@ export function AccessButton({
   onClick: () => void;
 }): JSX.Element {
   const isLocked = lock.kind !== 'anyone';
+  const words = accessWords(lock);
   return (
-    <Button
+    <ChipButton
       id={`lock-${key}`}
-      look={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
-      aria-label={t('lock.whoToIs', { slug, lock: accessWords(lock) })}
+      look={`chip fact ${isLocked ? 'locked' : ''}`}
+      aria-label={t('lock.whoToIs', { slug, lock: words })}
       aria-expanded={isOpen}
-      title={t('lock.whoIs', { lock: accessWords(lock) })}
+      title={t('lock.whoIs', { lock: words })}
       act={onClick}
     >
       <Icon name={isLocked ? 'locked' : 'unlocked'} />
-    </Button>
+      <span class="cut">{words}</span>
+    </ChipButton>
   );
 }
 

@@ -19,7 +19,7 @@ import {
 } from '../../model/access.ts';
 import { timeLeftWords } from '../../model/time-left.ts';
 import { useTime } from '../../view/clock.ts';
-import { useAction } from '../../view/context.ts';
+import { useAction, useDraft } from '../../view/context.ts';
 import { Button, described, Failed, Failure, Form, Input, List, Note } from '../../view/kit.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 import { AccessFields } from './access-fields.tsx';
@@ -35,7 +35,7 @@ export function AccessPanel({
 }): JSX.Element {
   const action = useAction();
   const { key, slug, lock } = tunnel;
-  const [draft, setDraft] = useState(() => accessDraft(lock));
+  const [draft, setDraft] = useDraft(key, () => accessDraft(lock));
   const [problem, setProblem] = useState<string>();
   const id = `lock-form-${key}`;
   const isSame = isSameAccess(draft, lock);

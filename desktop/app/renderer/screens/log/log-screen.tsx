@@ -1,18 +1,24 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../../client/inspector/records.ts';
+import { pausedTunnels } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
-import { loggedTunnel } from '../../model/tunnel-state.ts';
+import { outageView } from '../../model/diagnostics.ts';
+import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
 import { countText } from '../../model/numbers.ts';
-import { useAction, useShell, useWindow } from '../../view/context.ts';
+import { useTime } from '../../view/clock.ts';
+import { type Action, useAction, useShell, useWindow } from '../../view/context.ts';
 import { SearchField } from '../../view/controls.tsx';
+import { StateShape } from '../../view/icons.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
 import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useExport } from '../transfer.tsx';
+import { Address, CopyAddress } from '../tunnels/others.tsx';
+import { TunnelControls } from '../tunnels/tunnel-controls.tsx';
 import { RequestList, RequestMenu, type RowMenu, useRequestActs } from './request-list.tsx';
 import { type Log, useLog } from './use-log.ts';
 
@@ -38,6 +44,7 @@ export function LogScreen({
 }): JSX.Element {
   const { importTo } = useShell();
   const { snapshot, logViews } = useWindow();
+  const own = snapshot.tunnels.find(({ key }) => key === tunnelKey);
   const tunnel = loggedTunnel(snapshot, tunnelKey);
   const { part, search } = logViews.viewOf(tunnel);
   const show = (view: LogView): void => logViews.show(tunnelKey, view);
@@ -71,19 +78,31 @@ export function LogScreen({
   return (
     <Screen
       title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
+      heading={tunnel && <Title tunnel={tunnel} run={rowAction.run} />}
       actions={
-        <Button
-          id="more-log"
-          look="icon-button"
-          aria-haspopup="menu"
-          aria-label={t('log.more')}
-          title={t('log.more')}
-          act={({ currentTarget }) => setMore(spotBelow(currentTarget))}
-        >
-          <span aria-hidden="true">⋯</span>
-        </Button>
+        <>
+          {tunnel?.isLive === true && <CopyAddress tunnel={tunnel} run={rowAction.run} />}
+          <Button
+            id="more-log"
+            look="icon-button"
+            aria-haspopup="menu"
+            aria-label={t('log.more')}
+            title={t('log.more')}
+            act={({ currentTarget }) => setMore(spotBelow(currentTarget))}
+          >
+            <span aria-hidden="true">⋯</span>
+          </Button>
+        </>
       }
     >
+      {own !== undefined && (
+        <TunnelControls
+          tunnel={own}
+          kept={pausedTunnels(snapshot.tunnels, snapshot.names).get(tunnelKey)}
+          isHead
+          isQuiet={outageView(snapshot) !== undefined}
+        />
+      )}
       <SearchField
         id="search-requests"
         label={t('log.search')}
@@ -114,7 +133,7 @@ export function LogScreen({
         <p class="dim nothing">{t('log.noneOfThese')}</p>
       )}
       {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
-      {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
+      {requests?.length === 0 && <NoRequests search={search} />}
       {shown !== undefined && (
         <RequestList
           tunnelKey={tunnelKey}
@@ -153,6 +172,17 @@ export function LogScreen({
   );
 }
 
+/** The state and the address of the tunnel. */
+function Title({ tunnel, run }: { tunnel: LoggedTunnel; run: Action['run'] }): JSX.Element {
+  const shape = useTime((now) => tunnel.shapeAt(now));
+  return (
+    <span class={`log-title card-${shape}`}>
+      <StateShape shape={shape} />
+      <Address tunnel={tunnel} canOpen={tunnel.isLive} run={run} />
+    </span>
+  );
+}
+
 /**
  * Announces the number of results once typing pauses, not for every new request. Separate from the log, because a
  * pending search would keep the previous requests in memory.
@@ -168,16 +198,8 @@ function useFoundWords(search: string, count: number): void {
   }, [search, say]);
 }
 
-function NoRequests({ search, url }: { search: string; url: string | undefined }): JSX.Element {
-  return (
-    <p class="dim nothing">
-      {search === ''
-        ? url === undefined
-          ? t('log.noneYetOpen')
-          : t('log.noneYet', { url })
-        : t('log.noMatch', { search })}
-    </p>
-  );
+function NoRequests({ search }: { search: string }): JSX.Element {
+  return <p class="dim nothing">{search === '' ? t('log.noneYet') : t('log.noMatch', { search })}</p>;
 }
 
 /** Whether the focus is within the log. */

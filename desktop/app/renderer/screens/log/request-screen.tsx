@@ -45,7 +45,8 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
     { keep: keptDetail, laterMs },
   );
   const detail = loaded.error === undefined ? loaded.value : undefined;
-  const canReach = loggedTunnel(snapshot, tunnelKey)?.isOnline === true;
+  const tunnel = loggedTunnel(snapshot, tunnelKey);
+  const canReach = tunnel?.isOnline === true;
 
   return (
     <Screen
@@ -55,6 +56,7 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
           : `${escapeUnprintable(detail.method)} ${targetText(detail)}`
       }
       titleDir={detail === undefined ? undefined : 'ltr'}
+      actions={tunnel && <span class="dim cut">{tunnel.slug}</span>}
     >
       <Failed of={loaded} />
       {detail !== undefined && (

@@ -52,7 +52,7 @@ export function CreateBar({
 }): JSX.Element {
   const { draft, setDraft } = useWindow();
   const context = useFormContext();
-  const { say } = useShell();
+  const shell = useShell();
   const create = useAction();
   const [isOpen, setOpen] = useState(hasOptions(draft));
   const [problems, setProblems] = useState<FormProblems>({});
@@ -74,8 +74,10 @@ export function CreateBar({
   useLayoutEffect(() => {
     if (created === undefined) return;
     const next = document.getElementById(`share-${created}`) ?? document.getElementById(`copy-${created}`);
-    if (next === null) return;
-    next.focus();
+    if (next !== null) next.focus();
+    else if (isPane && context.tunnels.some(({ key }) => key === created))
+      shell.show(`copy-${created}`, created);
+    else return;
     setCreated(undefined);
   }, [created, context.tunnels]);
   const fold = (): void => {
@@ -113,7 +115,7 @@ export function CreateBar({
       setDraft(EMPTY_DRAFT);
       setOpen(false);
       setCreated(answer.value.key);
-      say(t('create.exposed', { port: read.form.port }));
+      shell.say(t('create.exposed', { port: read.form.port }));
     } else if (isField(answer.error.field)) show({ [answer.error.field]: answer.error.text });
   };
 

@@ -6,11 +6,11 @@ import { firstLine } from '../../../../../shared/names.ts';
 import type { KeptNameView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { type BackChoice, backChoices, backTime, keptWord } from '../../model/kept-names.ts';
-import { useAction, useWindow } from '../../view/context.ts';
+import { useAction, useDraft, useWindow } from '../../view/context.ts';
 import { rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { Aside, Button, Failure, Field, Form, List, Notice, Select, TextArea } from '../../view/kit.tsx';
-import { CardLink, useUnfolded } from './time-row.tsx';
+import { CardLink, useUnfolded } from './stay.tsx';
 
 /** The kept names that no tunnel of the list has had. */
 export function KeptNames({ names }: { names: readonly KeptNameView[] }): JSX.Element | null {
@@ -120,7 +120,7 @@ export function useMessage(
     form: isOpen ? (
       <MessageForm
         kept={kept}
-        id={`away-form-${key}`}
+        of={key}
         onDone={() => {
           document.getElementById(`away-${key}`)?.focus();
           fold();
@@ -132,15 +132,17 @@ export function useMessage(
 
 function MessageForm({
   kept: { key: name, away, until },
-  id,
+  of: key,
   onDone,
 }: {
   kept: KeptNameView;
-  id: string;
+  /** key of the card */
+  of: string;
   onDone: () => void;
 }): JSX.Element {
   const action = useAction();
-  const [text, setText] = useState(away ?? '');
+  const id = `away-form-${key}`;
+  const [text, setText] = useDraft(key, () => away ?? '');
   const [back, setBack] = useState<BackChoice>(until === undefined ? 'open' : 'same');
   const now = Date.now();
   const save = async (): Promise<void> => {

@@ -1,29 +1,37 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useContext } from 'preact/hooks';
+import { useContext, useRef } from 'preact/hooks';
 import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { copyAddress } from '../../model/actions.ts';
 import { addressParts } from '../../model/address.ts';
+import { countText } from '../../model/numbers.ts';
 import { otherState } from '../../model/tunnel-state.ts';
 import { type Action, CopiedContext, useAction, useShell } from '../../view/context.ts';
 import { CopiedButton, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
-import { Failure, List } from '../../view/kit.tsx';
-import { CardLink, Extend, Fuse, TimeLeft, useUnfolded } from './time-row.tsx';
+import { Failure, FoldMark, Button, List } from '../../view/kit.tsx';
+import { CardLink, Extend, StayChip, useFoldFocus, useUnfolded } from './stay.tsx';
+import { RowButton } from './tunnel-row.tsx';
 
-/** The account's tunnels that this app does not serve, if there are any. */
-export function Others({ tunnels }: { tunnels: readonly OtherTunnelView[] }): JSX.Element | null {
+/** The account's tunnels that this app does not serve, if there are any. @param areRows until they are unfolded */
+export function Others({
+  tunnels,
+  areRows,
+}: {
+  tunnels: readonly OtherTunnelView[];
+  areRows: boolean;
+}): JSX.Element | null {
   if (tunnels.length === 0) return null;
   return (
     <section aria-label={t('others.title')}>
       <p class="others-title dim" aria-hidden="true">
         {t('others.title')}
       </p>
-      <List after="port" class="cards stack s3">
+      <List after="port" class={areRows ? 'cards' : 'cards stack s3'}>
         {tunnels.map((tunnel) => (
-          <OtherCard key={tunnel.key} tunnel={tunnel} />
+          <OtherCard key={tunnel.key} tunnel={tunnel} mayFold={areRows} />
         ))}
       </List>
     </section>
@@ -31,17 +39,39 @@ export function Others({ tunnels }: { tunnels: readonly OtherTunnelView[] }): JS
 }
 
 /** A tunnel that this app does not serve, with its origin and the available actions. */
-const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView }): JSX.Element {
+const OtherCard = memo(function OtherCard({
+  tunnel,
+  mayFold,
+}: {
+  tunnel: OtherTunnelView;
+  mayFold: boolean;
+}): JSX.Element {
   const action = useAction();
-  const { go } = useShell();
+  const { go, unfold } = useShell();
   const { key, slug, log, lock, localPort, requests, isStopping, createdBy } = tunnel;
-  const { unfolded, toggle, fold, onKeyDown } = useUnfolded(key);
-  const isExtending = unfolded === 'extend';
+  const { unfolded, fold, onKeyDown } = useUnfolded(key);
   const { shape, word, where } = otherState(tunnel);
   const titleId = `title-${key}`;
   const stop = () => action.run('tunnel:stop', { key }, t('others.stopsSoon', { slug }));
+  const isFolded = mayFold && unfolded === undefined;
+  const card = useRef<HTMLLIElement>(null);
+  useFoldFocus(card, isFolded);
+  if (isFolded) {
+    return (
+      <li ref={card} data-slug={slug}>
+        <RowButton shape={shape} label={slug} aria-expanded={false} act={() => unfold(key, 'card')}>
+          <span class="tunnel-line line dim">
+            <span class="unseen">{word}</span>
+            <span class="cut">{where}</span>
+            {requests > 0 && <span class="requests">{countText(requests)}</span>}
+          </span>
+        </RowButton>
+      </li>
+    );
+  }
   return (
     <li
+      ref={card}
       class={`card box card-other card-${shape}`}
       aria-labelledby={titleId}
       data-slug={slug}
@@ -49,7 +79,20 @@ const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView 
     >
       <div class="card-top">
         <StateShape shape={shape} />
-        <Address id={titleId} tunnel={tunnel} canCopy run={action.run} />
+        <h2 id={titleId} class="address-line">
+          <Address tunnel={tunnel} canOpen run={action.run} />
+        </h2>
+        <CopyAddress tunnel={tunnel} run={action.run} />
+        {mayFold && (
+          <Button
+            look="icon-button"
+            aria-label={t('tunnels.lessOf', { slug })}
+            aria-expanded={true}
+            act={() => unfold(key, undefined)}
+          >
+            <FoldMark isOpen />
+          </Button>
+        )}
       </div>
       <p class="meta line spaced small-text dim">
         <span class="word strong">{word}</span>
@@ -58,19 +101,15 @@ const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView 
         {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
         {lock.kind !== 'anyone' && <span>{accessWords(lock)}</span>}
       </p>
-      <Fuse tunnel={tunnel} />
-      <div class="time-row line dim">
-        <TimeLeft tunnel={tunnel} />
-        {!isStopping && (
+      {!isStopping && (
+        <div class="time-row line dim">
+          <StayChip tunnel={tunnel} />
           <span class="actions line s1">
             {log !== undefined && (
               <CardLink of={slug} id={`log-${key}`} act={() => go({ screen: 'log', key })}>
                 {t('log.requests')}
               </CardLink>
             )}
-            <CardLink of={slug} id={`extend-${key}`} aria-expanded={isExtending} act={() => toggle('extend')}>
-              {t('tunnels.extend')}
-            </CardLink>
             <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
               {t('tunnels.open')}
             </CardLink>
@@ -78,31 +117,27 @@ const OtherCard = memo(function OtherCard({ tunnel }: { tunnel: OtherTunnelView 
               {t('tunnels.stop')}
             </CardLink>
           </span>
-        )}
-      </div>
-      {isExtending && !isStopping && <Extend tunnel={tunnel} onDone={fold} />}
+        </div>
+      )}
+      {unfolded === 'extend' && !isStopping && <Extend tunnel={tunnel} onDone={fold} />}
       <Failure problem={action.error} />
     </li>
   );
 });
 
-/** The address with its significant part in bold, and a button that copies it completely. */
+type Addressed = Pick<TunnelView, 'key' | 'slug' | 'url'>;
+
+/** The address with its significant part in bold. @param canOpen whether opening it is useful */
 export function Address({
-  id,
   tunnel,
-  canCopy,
+  canOpen,
   run,
 }: {
-  id: string;
-  tunnel: Pick<TunnelView, 'key' | 'slug' | 'url'>;
-  /** whether copying it is useful */
-  canCopy: boolean;
+  tunnel: Addressed;
+  canOpen: boolean;
   run: Action['run'];
 }): JSX.Element {
-  const { say, copied } = useShell();
-  const isCopied = useContext(CopiedContext) === tunnel.key;
   const { before, slug, after } = addressParts(tunnel.url, tunnel.slug);
-
   const open = (event: MouseEvent): void => {
     event.preventDefault();
     // The end of a selection, or the second click of a double click, which selects.
@@ -116,29 +151,37 @@ export function Address({
       {after !== '' && <span class="dim cut">{after}</span>}
     </>
   );
-
   return (
-    <>
-      <h2 id={id} class="address copied-by-hand" dir="ltr" title={tunnel.url}>
-        {canCopy ? (
-          // For the mouse: the keyboard has Open.
-          <a href={tunnel.url} tabIndex={-1} draggable={false} onClick={open}>
-            {parts}
-          </a>
-        ) : (
-          parts
-        )}
-      </h2>
-      {canCopy && (
-        <CopiedButton
-          id={`copy-${tunnel.key}`}
-          isCopied={isCopied}
-          look="button copy"
-          names={[t('address.copyOf', { slug: tunnel.slug }), t('address.isCopiedOf', { slug: tunnel.slug })]}
-          words={[t('common.copy'), t('common.copied')]}
-          act={() => copyAddress({ call: run, say, copied }, tunnel.key, t('address.copied'))}
-        />
+    <span class="address copied-by-hand" dir="ltr" title={tunnel.url}>
+      {canOpen ? (
+        // For the mouse: the keyboard has Open.
+        <a href={tunnel.url} tabIndex={-1} draggable={false} onClick={open}>
+          {parts}
+        </a>
+      ) : (
+        parts
       )}
-    </>
+    </span>
+  );
+}
+
+/** Copies the address of a tunnel completely. */
+export function CopyAddress({
+  tunnel: { key, slug },
+  run,
+}: {
+  tunnel: Addressed;
+  run: Action['run'];
+}): JSX.Element {
+  const { say, copied } = useShell();
+  return (
+    <CopiedButton
+      id={`copy-${key}`}
+      isCopied={useContext(CopiedContext) === key}
+      look="button copy"
+      names={[t('address.copyOf', { slug }), t('address.isCopiedOf', { slug })]}
+      words={[t('common.copy'), t('common.copied')]}
+      act={() => copyAddress({ call: run, say, copied }, key, t('address.copied'))}
+    />
   );
 }

@@ -1,6 +1,7 @@
-import type { ComponentChildren, JSX } from 'preact';
+import { type ComponentChildren, Fragment, type JSX } from 'preact';
+import { memo } from 'preact/compat';
 import { useLayoutEffect } from 'preact/hooks';
-import { pausedTunnels, type PortView, type UpdateView } from '../../../ipc/snapshot.ts';
+import { pausedTunnels, type PortView, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
@@ -8,7 +9,8 @@ import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterNames, filterOthers, filterTunnels } from '../../model/filter.ts';
 import { nameToAskAbout } from '../../model/kept-names.ts';
 import { capitalised } from '../../model/numbers.ts';
-import { byActivity, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
+import { logAt } from '../../model/route.ts';
+import { byActivity, byProject, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { FindOutWhy, keysText, SearchField } from '../../view/controls.tsx';
@@ -21,15 +23,17 @@ import { InPlace } from './options.tsx';
 import { AskAsleep, KeptNames } from './kept-names.tsx';
 import { Others } from './others.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
+import { TunnelRow } from './tunnel-row.tsx';
 
 /** From this number on, users search a list instead of reading it. */
 const SEARCHED_FROM = 8;
 
-/** The main screen: one list and one action. */
+/** The main screen: one list and one action. Beside another screen, each tunnel is a row that opens its log there. */
 export function TunnelsScreen({
   isPane,
   isHidden,
   divider,
+  logKey,
 }: {
   /** whether another screen is beside it, which is then the main one */
   isPane: boolean;
@@ -37,6 +41,8 @@ export function TunnelsScreen({
   isHidden: boolean;
   /** at its end, to resize it */
   divider: ComponentChildren;
+  /** key of the tunnel whose log is beside it */
+  logKey: string | undefined;
 }): JSX.Element {
   const { snapshot, session, search, setSearch } = useWindow();
   const shell = useShell();
@@ -51,7 +57,9 @@ export function TunnelsScreen({
   const { account } = session;
   const outage = outageView(snapshot);
   const typed = all < SEARCHED_FROM ? '' : search;
-  const shown = filterTunnels(byActivity(tunnels, Date.now()), typed, Date.now());
+  // Rows are all of the same height, so they stay where they are.
+  const ordered = isPane ? tunnels : byActivity(tunnels, Date.now());
+  const shown = filterTunnels(ordered, typed, Date.now());
   const mayFold = foldsIdle(tunnels);
   const shownOthers = filterOthers(others, typed);
   const shownNames = filterNames(unused, typed);
@@ -99,19 +107,26 @@ export function TunnelsScreen({
         {all > 0 && typed !== '' && shown.length + shownOthers.length + shownNames.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
-        <List after="port" class="cards stack s3">
-          {shown.map((tunnel) => (
-            <TunnelCard
-              key={tunnel.key}
-              tunnel={tunnel}
-              kept={paused.get(tunnel.key)}
-              mayFold={mayFold}
-              isQuiet={outage !== undefined}
-            />
-          ))}
-        </List>
+        {isPane ? (
+          <Rail tunnels={shown} logKey={logKey} />
+        ) : (
+          // What it would hold is elsewhere then, with the same ids.
+          !isHidden && (
+            <List after="port" class="cards stack s3">
+              {shown.map((tunnel) => (
+                <TunnelCard
+                  key={tunnel.key}
+                  tunnel={tunnel}
+                  kept={paused.get(tunnel.key)}
+                  mayFold={mayFold}
+                  isQuiet={outage !== undefined}
+                />
+              ))}
+            </List>
+          )
+        )}
         <KeptNames names={shownNames} />
-        <Others tunnels={shownOthers} />
+        <Others tunnels={shownOthers} areRows={isPane} />
       </div>
       <UndoDock />
       {!isOfCommand && <CreateBar isPane={isPane} isHidden={isHidden} />}
@@ -119,6 +134,50 @@ export function TunnelsScreen({
     </section>
   );
 }
+
+/** The tunnels as rows, those of a project below its name. */
+function Rail({
+  tunnels,
+  logKey,
+}: {
+  tunnels: readonly TunnelView[];
+  logKey: string | undefined;
+}): JSX.Element {
+  return (
+    <>
+      {byProject(tunnels).map(({ project, tunnels: own }) => (
+        <Fragment key={project}>
+          {project !== undefined && <p class="others-title dim">{t('tunnels.project', { name: project })}</p>}
+          <List after="port" class="cards" aria-label={project}>
+            {own.map((tunnel) => (
+              <RailRow key={tunnel.key} tunnel={tunnel} isShown={tunnel.key === logKey} />
+            ))}
+          </List>
+        </Fragment>
+      ))}
+    </>
+  );
+}
+
+const RailRow = memo(function RailRow({
+  tunnel,
+  isShown,
+}: {
+  tunnel: TunnelView;
+  isShown: boolean;
+}): JSX.Element {
+  const { setTrail } = useWindow();
+  return (
+    <li data-slug={tunnel.slug}>
+      <TunnelRow
+        tunnel={tunnel}
+        id={`log-${tunnel.key}`}
+        aria-current={isShown ? 'true' : undefined}
+        act={() => setTrail(logAt(tunnel.key))}
+      />
+    </li>
+  );
+});
 
 /** The list before the first tunnel: what to do, in two lines; or what the command is doing. */
 function Empty({ ports: [likeliest] }: { ports: readonly PortView[] }): JSX.Element {
