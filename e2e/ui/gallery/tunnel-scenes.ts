@@ -128,9 +128,10 @@ export const LIST_SCENES: readonly Scene[] = [
     },
   }),
   scene('extend', { tunnels: [SHOP, HERON] }, (page) => page.locator('#extend-shop').click()),
-  scene('qr-locked', { tunnels: [{ ...QUIET_SHOP, lock: PASSWORD }] }, (page) =>
-    page.locator('#qr-shop').click(),
-  ),
+  scene('qr-locked', { tunnels: [{ ...SHOP, lock: PASSWORD }] }, async (page) => {
+    await page.locator('#log-shop').click();
+    await page.locator('#qr-shop').click();
+  }),
   scene('many', {
     tunnels: Array.from({ length: 50 }, (_, n) =>
       exampleTunnel({

@@ -54,6 +54,8 @@ export function TunnelControls({
     share.focus();
     setWantsShare(false);
   }, [wantsShare, tunnel]);
+  const isAtRest = unfolded === undefined || unfolded === 'card';
+  const showsExtend = unfolded === 'extend' || (shape === 'soon' && isAtRest);
   const root = useRef<HTMLDivElement>(null);
   useNextStep(root, tunnel);
 
@@ -62,33 +64,38 @@ export function TunnelControls({
       {live && tunnel.wildcardUrl !== undefined && (
         <p class="hint">{rich('tunnels.wildcard', { address: withoutScheme(tunnel.wildcardUrl) })}</p>
       )}
-      <div class="meta line dim">
+      {/* What unfolds is next to its button, for the keyboard, and below the line, for the eye. */}
+      <div class="meta line">
         <span class={shape === 'online' ? 'unseen' : 'word strong'}>
           {kept === undefined ? word : keptWord(kept, true)}
         </span>
-        {live && <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
+        {live && (
+          <>
+            <AccessButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />
+            <div class="unfolds">
+              {unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
+              <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
+            </div>
+          </>
+        )}
         <Project tunnel={tunnel} />
         <span class="chip fact cut">
           <span aria-hidden="true">→</span> <span class="unseen">{t('meta.leadsTo')} </span>
           <LeadsTo tunnel={tunnel} />
         </span>
-        {live && <StayChip tunnel={tunnel} />}
-        {live && <Links tunnel={tunnel} isHead={isHead} action={action} />}
+        {live && (
+          <>
+            <StayChip tunnel={tunnel} />
+            <div class="unfolds">{showsExtend && <Extend tunnel={tunnel} onDone={fold} />}</div>
+            <Links tunnel={tunnel} isHead={isHead} action={action} />
+          </>
+        )}
       </div>
-      {/* Next to its button, also for the keyboard. */}
-      {live && unfolded === 'lock' && <AccessPanel tunnel={tunnel} onDone={lockDone} />}
-      {live && unfolded === 'extend' && <Extend tunnel={tunnel} onDone={fold} />}
-      {live && shape === 'soon' && (unfolded === undefined || unfolded === 'card') && (
-        <Extend tunnel={tunnel} onDone={fold} />
-      )}
       {live && isHead && unfolded === 'qr' && (
         <>
           <QrCode text={tunnel.url} />
           <ScanNote lock={tunnel.lock} />
         </>
-      )}
-      {live && (
-        <AccessRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />
       )}
       {live && <ApprovalRequests tunnel={tunnel} action={action} />}
       {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
