@@ -108,7 +108,7 @@ export function TunnelControls({
       )}
       {!live && <EndedRow tunnel={tunnel} kept={kept} action={action} />}
       <Failure problem={action.error} />
-      {(shape === 'online' || shape === 'soon') && <Waiting tunnel={tunnel} />}
+      {isAtRest && (shape === 'online' || shape === 'soon') && <Waiting tunnel={tunnel} />}
     </div>
   );
 }
