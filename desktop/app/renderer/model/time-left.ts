@@ -174,13 +174,13 @@ export function sparklineDrawing(
     errors: 0,
   }));
   for (const { id, requests, refused, errors } of seconds) {
-    const bar = bars[bars.length - 1 - last + Math.floor(id / SPARKLINE_STEP)];
-    if (bar === undefined) continue;
-    bar.requests += requests;
-    bar.refused += refused;
-    bar.errors += errors;
+    const counts = bars[bars.length - 1 - last + Math.floor(id / SPARKLINE_STEP)];
+    if (counts === undefined) continue;
+    counts.requests += requests;
+    counts.refused += refused;
+    counts.errors += errors;
   }
-  const requests = sum(bars.map((bar) => bar.requests));
+  const requests = sum(bars.map((counts) => counts.requests));
   const bad = sum(bars.map(({ refused, errors }) => refused + errors));
   if (requests + bad === 0) return undefined;
   const drawn = bars.map(drawBar);

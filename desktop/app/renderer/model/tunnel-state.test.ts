@@ -16,12 +16,18 @@ import {
   tunnelState,
 } from './tunnel-state.ts';
 
-describe('the rail', () => {
-  const tunnel = (key: string, project?: string): TunnelView =>
-    exampleTunnel({ key, project: project === undefined ? undefined : { name: project, label: key } });
+function tunnelOf(key: string, project?: string): TunnelView {
+  return exampleTunnel({ key, project: project === undefined ? undefined : { name: project, label: key } });
+}
 
+describe('the rail', () => {
   it('shows tunnels without a project first, then each project', () => {
-    const groups = byProject([tunnel('a', 'shop'), tunnel('b'), tunnel('c', 'wiki'), tunnel('d', 'shop')]);
+    const groups = byProject([
+      tunnelOf('a', 'shop'),
+      tunnelOf('b'),
+      tunnelOf('c', 'wiki'),
+      tunnelOf('d', 'shop'),
+    ]);
     assert.deepEqual(
       groups.map(({ project, tunnels }) => [project, ...tunnels.map(({ key }) => key)]),
       [
