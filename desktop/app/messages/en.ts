@@ -226,7 +226,7 @@ const COMMON = {
   'keys.send': 'Send',
   'keys.fold': 'Collapse, expand',
   'keys.level': 'Expand a level',
-  'keys.name': 'Next name with this letter',
+  'keys.name': 'Next name by letter',
   'keys.group.anywhere': 'Anywhere',
   'keys.group.requests': 'Requests',
   'keys.group.request': 'Request',

@@ -197,7 +197,7 @@ async function record(): Promise<void> {
   status = 200;
   await page.getByRole('button', { name: 'Replay' }).click();
   await page
-    .getByText(/Replay of request/)
+    .getByText(/^Replay\. Show the original/)
     .first()
     .waitFor();
   await page.getByText('"received"').waitFor();
