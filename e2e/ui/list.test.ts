@@ -165,7 +165,8 @@ describe('the list of tunnels:', () => {
         {
           'tunnel:pause': () => void main.show({ tunnels: [{ ...named, status: STOPPED }], names: [kept] }),
           'name:away': ({ away }) => void main.show({ names: [{ ...kept, away: away ?? undefined }] }),
-          'tunnel:start': () => void main.show({ tunnels: [named], names: [] }),
+          'tunnel:start': () =>
+            void main.show({ tunnels: [named], names: [{ ...kept, isLive: true, away: 'Later.' }] }),
         },
       )();
       const page = await open(main);
@@ -184,9 +185,17 @@ describe('the list of tunnels:', () => {
       // The tray asks for the form.
       await main.push('message:show', { key: named.key });
       await page.getByLabel('What visitors read').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByLabel('What visitors read').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: `Resume ${named.slug}` }).click();
       await page.getByRole('button', { name: `Pause ${named.slug}` }).waitFor();
       assert.equal(await page.getByText('Visitors read').count(), 0);
+      // What they read the next time.
+      await page.getByRole('button', { name: `Message ${named.slug}` }).click();
+      await page.getByRole('button', { name: 'Remove message' }).click();
+      await eventually(20_000, () =>
+        assert.deepEqual(asked(main, 'name:away').at(-1), { name: named.slug, away: null, until: null }),
+      );
     });
 
     it('may say that the computer sleeps, which the window asks once', async () => {

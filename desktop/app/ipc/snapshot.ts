@@ -259,16 +259,16 @@ export interface Settings {
   readonly summonShortcut: GlobalShortcutKeys;
 }
 
-/** The kept name of each tunnel that can be resumed, by the key of the tunnel: the newest one that has the name. */
-export function pausedTunnels(
+/** The kept name of each tunnel that has it, or had it last and can be resumed, by the key of the tunnel. */
+export function keptNames(
   tunnels: readonly Pick<TunnelView, 'key' | 'name' | 'status'>[],
   names: readonly KeptNameView[],
 ): ReadonlyMap<string, KeptNameView> {
   return new Map(
     names.flatMap((kept) => {
-      const tunnel = kept.isLive
-        ? undefined
-        : tunnels.find(({ name, status }) => name === kept.key && status.name === 'ended');
+      const tunnel = tunnels.find(
+        ({ name, status }) => name === kept.key && (status.name !== 'ended') === kept.isLive,
+      );
       return tunnel === undefined ? [] : [[tunnel.key, kept] as const];
     }),
   );

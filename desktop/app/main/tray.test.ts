@@ -129,6 +129,8 @@ describe('trayModel', () => {
       labels(model([ended], SIGNED_IN, true, [{ ...kept, away }]).entries).slice(0, 4);
     assert.deepEqual(paused(), ['my-app → 3000 (paused)', 'It has expired.', 'Resume', 'Message…']);
     assert.equal(paused('Back soon.')[0], 'my-app → 3000 (away)');
+    const live = model([tunnelView()], SIGNED_IN, true, [{ ...kept, isLive: true }]).entries;
+    assert.deepEqual(labels(live).slice(5, 9), ['Extend by 1 hour', 'Message…', 'Pause', 'Stop']);
   });
 
   it('offers no actions that a refused key cannot perform', () => {

@@ -1,5 +1,5 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
-import { agentWords, hostsOf, pausedTunnels, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
+import { agentWords, hostsOf, keptNames, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
 import type { KeptNameView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
 import type { Core } from './core.ts';
@@ -57,7 +57,7 @@ export function trayModel({
   const live = tunnels.filter(({ status }) => status.name !== 'ended');
   const isSignedIn = session.state === 'signed-in';
   const icon = trayIcon(live, isSignedIn, hasNetwork);
-  const menu = entries(tunnels, pausedTunnels(tunnels, names), isSignedIn);
+  const menu = entries(tunnels, keptNames(tunnels, names), isSignedIn);
   return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: menu };
 }
 
@@ -91,13 +91,13 @@ function tooltip(icon: TrayIcon, live: readonly TunnelView[], isSignedIn: boolea
 
 function entries(
   tunnels: readonly TunnelView[],
-  paused: ReadonlyMap<string, KeptNameView>,
+  names: ReadonlyMap<string, KeptNameView>,
   isSignedIn: boolean,
 ): TrayEntry[] {
   const shown = tunnels.slice(0, SHOWN_MAX);
   const list: TrayEntry[] = shown.map((tunnel) => {
-    const kept = paused.get(tunnel.key);
-    const words = [kept === undefined ? statusWord(tunnel) : keptWord(kept), ...lockWords(tunnel)];
+    const kept = names.get(tunnel.key);
+    const words = [statusWord(tunnel, kept), ...lockWords(tunnel)];
     return {
       kind: 'menu',
       label: `${tunnel.slug} → ${tunnel.folder ?? tunnel.localPort} (${words.join(', ')})`,
@@ -146,7 +146,7 @@ function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   ];
 }
 
-/** @param kept its name, if the account keeps that while it has ended */
+/** @param kept its name, if the account keeps that */
 function tunnelEntries(
   { key, name, status, localProblem, lock, knocks }: TunnelView,
   kept: KeptNameView | undefined,
@@ -163,9 +163,7 @@ function tunnelEntries(
         label: t(kept === undefined ? 'tray.startAgain' : 'names.resume'),
         action: { channel: 'tunnel:start', payload: { key } },
       },
-      ...(kept === undefined
-        ? []
-        : [{ kind: 'action', label: t('tray.message'), action: { do: 'message', key } } as const]),
+      ...messageEntry(key, kept),
     ];
   }
   return [
@@ -213,6 +211,7 @@ function tunnelEntries(
       label: t('tray.extend'),
       action: { channel: 'tunnel:extend', payload: { key, ttl: EXTEND_TTL } },
     },
+    ...messageEntry(key, kept),
     // A random name would be another one after the pause.
     ...(name === ''
       ? []
@@ -234,11 +233,12 @@ function lockWords({ status, lock, knocks }: TunnelView): string[] {
   return [...(lock.kind === 'anyone' ? [] : [t(`lockSummary.${lock.kind}`)]), ...waiting];
 }
 
-function keptWord({ away }: KeptNameView): string {
-  return t(away === undefined ? 'tray.status.paused' : 'tray.status.away');
+function messageEntry(key: string, kept: KeptNameView | undefined): TrayEntry[] {
+  if (kept === undefined) return [];
+  return [{ kind: 'action', label: t('tray.message'), action: { do: 'message', key } }];
 }
 
-function statusWord({ status, localProblem }: TunnelView): string {
+function statusWord({ status, localProblem }: TunnelView, kept: KeptNameView | undefined): string {
   switch (status.name) {
     case 'online':
       return localProblem === undefined ? t('tray.status.online') : t('tray.serverSilent');
@@ -247,6 +247,7 @@ function statusWord({ status, localProblem }: TunnelView): string {
     case 'reconnecting':
       return t('tray.status.reconnecting');
     case 'ended':
+      if (kept !== undefined) return t(kept.away === undefined ? 'tray.status.paused' : 'tray.status.away');
       return status.reason === 'expired' ? t('tray.status.expired') : t('tray.status.stopped');
   }
 }

@@ -120,7 +120,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       }),
       // The answer to who knocks.
       bridge.on('tunnel:show', ({ key }) => shell.show(`admit-${key}`, key)),
-      bridge.on('message:show', ({ key }) => showMessage(shell, key)),
+      bridge.on('message:show', ({ key }) => showMessage(shell, key, key)),
       bridge.on('address:show', ({ key, copies }) => {
         shell.show(`copy-${key}`, key);
         if (copies) void copyAddress(shell, key, t('address.copied'));

@@ -162,8 +162,8 @@ export function projectActions(projects: readonly KnownProject[]): readonly Deta
 
 type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
 
-/** @param isPaused whether the account keeps its name while it has ended */
-export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly WindowAction[] {
+/** @param isKept whether the account keeps its name, which no other tunnel has */
+export function tunnelActions(tunnel: TunnelView, isKept: boolean): readonly WindowAction[] {
   const { key, slug, name, folder } = tunnel;
   const log = logAction(tunnel);
   // Requests to a folder are not written by hand.
@@ -177,13 +177,13 @@ export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly W
         ...of(
           tunnel,
           'start',
-          isPaused ? 'palette.resume' : 'palette.startAgain',
+          isKept ? 'palette.resume' : 'palette.startAgain',
           ({ call }) => call('tunnel:start', { key }),
-          isPaused ? 'resume' : undefined,
+          isKept ? 'resume' : undefined,
         ),
         only: 'app',
       },
-      ...(isPaused ? [messageAction(key, slug)] : []),
+      ...(isKept ? [messageAction(slug, key, key)] : []),
     ];
   const parts = (['lock', 'extend', 'qr'] as const).map((part) =>
     of(
@@ -206,6 +206,7 @@ export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly W
     ...parts,
     { ...diagnose(`diagnose-${key}`, t('palette.diagnoseOf', { slug }), key), isOneOfMany: true },
     ...liveActions(tunnel),
+    ...(isKept ? [messageAction(slug, key, key)] : []),
     // A random name would be another one after the pause.
     ...(name === ''
       ? []
@@ -218,18 +219,16 @@ export function tunnelActions(tunnel: TunnelView, isPaused: boolean): readonly W
   ];
 }
 
-/** What visitors of a kept name read. @param key of its card */
-export function messageAction(key: string, name: string): WindowAction {
-  return {
-    ...of({ key, slug: name }, 'away', 'palette.message', (acts) => showMessage(acts, key), 'message'),
-    only: 'app',
-  };
+/** What visitors of a kept name read. @param card key of its card. @param tunnel key of its tunnel, if it has one */
+export function messageAction(name: string, card: string, tunnel?: string): WindowAction {
+  const run = (acts: Acts): void => showMessage(acts, card, tunnel);
+  return { ...of({ key: card, slug: name }, 'away', 'palette.message', run, 'message'), only: 'app' };
 }
 
-/** Unfolds the message on the card of a kept name. */
-export function showMessage(acts: Pick<Acts, 'unfold' | 'show'>, key: string): void {
-  acts.unfold(key, 'away');
-  acts.show(`away-${key}`, key);
+/** Unfolds the message on the card of a kept name. The parameters are those of {@link messageAction}. */
+export function showMessage(acts: Pick<Acts, 'unfold' | 'show'>, card: string, tunnel?: string): void {
+  acts.unfold(card, 'away');
+  acts.show(`away-${card}`, tunnel);
 }
 
 /** Actions on a tunnel that this app does not serve. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { exampleSnapshot, tunnelView } from '../../../testing/views.ts';
-import { pausedTunnels, type Settings } from '../../ipc/snapshot.ts';
+import { keptNames, type Settings } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { backChoices, backTime, keptWord, nameToAskAbout } from './kept-names.ts';
 
@@ -37,8 +37,11 @@ describe('a kept name', () => {
       { key: 'old', name: 'shop', status: ended },
     ] as const;
     const name = kept();
-    assert.deepEqual([...pausedTunnels(tunnels, [name, { ...name, key: 'other' }])], [['new', name]]);
-    assert.deepEqual([...pausedTunnels(tunnels, [{ ...name, isLive: true }])], []);
+    assert.deepEqual([...keptNames(tunnels, [name, { ...name, key: 'other' }])], [['new', name]]);
+    // Another client serves it.
+    assert.deepEqual([...keptNames(tunnels, [{ ...name, isLive: true }])], []);
+    const live = { ...name, key: 'other', isLive: true };
+    assert.deepEqual([...keptNames(tunnels, [live])], [['live', live]]);
   });
 
   it('is asked about while this app serves it without a message, until the user has decided', () => {

@@ -184,11 +184,21 @@ describe('the command palette', () => {
     const did: string[] = [];
     const acts = {
       unfold: (key: string, part) => did.push(`unfold ${part} ${key}`),
-      show: (focus: string) => did.push(`show ${focus}`),
+      show: (focus: string, key = 'no tunnel') => did.push(`show ${focus} ${key}`),
     } as Partial<Acts> as Acts;
     for (const typed of ['message hooks', 'message docs']) void first(typed)?.run(acts);
-    assert.deepEqual(did, ['unfold away h', 'show away-h', 'unfold away name-docs', 'show away-name-docs']);
+    assert.deepEqual(did, [
+      'unfold away h',
+      'show away-h h',
+      'unfold away name-docs',
+      'show away-name-docs no tunnel',
+    ]);
     assert.ok(!all.some(({ title }) => title === 'Message of shop'));
+    const named = paletteEntries(
+      { ...NOTHING, tunnels: [live], names: [{ ...kept, key: 'shop', isLive: true }] },
+      0,
+    );
+    assert.ok(named.some(({ title }) => title === 'Message of shop'));
   });
 
   it('offers previous projects once the user types', () => {

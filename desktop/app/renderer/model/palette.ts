@@ -4,7 +4,7 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import {
   leadsTo,
   type OtherTunnelView,
-  pausedTunnels,
+  keptNames,
   type Snapshot,
   type TunnelView,
 } from '../../ipc/snapshot.ts';
@@ -49,8 +49,8 @@ export function paletteEntries(
   now: number,
   logs: PaletteLogs = new Map(),
 ): readonly PaletteEntry[] {
-  const paused = pausedTunnels(tunnels, names);
-  const unused = names.filter((kept) => !kept.isLive && ![...paused.values()].includes(kept));
+  const kept = keptNames(tunnels, names);
+  const unused = names.filter((name) => !name.isLive && ![...kept.values()].includes(name));
   return [
     ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
     ...others.map(otherEntry),
@@ -59,10 +59,10 @@ export function paletteEntries(
     ...[
       ...windowActions(),
       ...projectActions(projects),
-      ...tunnels.flatMap((tunnel) => tunnelActions(tunnel, paused.has(tunnel.key))),
+      ...tunnels.flatMap((tunnel) => tunnelActions(tunnel, kept.has(tunnel.key))),
       ...tunnels.flatMap(requestActions),
       ...others.flatMap(otherActions),
-      ...unused.map(({ key }) => messageAction(`name-${key}`, key)),
+      ...unused.map(({ key }) => messageAction(key, `name-${key}`)),
     ].map((action): PaletteEntry => ({ detail: '', ...action, group: 'commands' })),
   ];
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../../client/inspector/records.ts';
-import { pausedTunnels } from '../../../ipc/snapshot.ts';
+import { keptNames } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
@@ -98,7 +98,7 @@ export function LogScreen({
       {own !== undefined && (
         <TunnelControls
           tunnel={own}
-          kept={pausedTunnels(snapshot.tunnels, snapshot.names).get(tunnelKey)}
+          kept={keptNames(snapshot.tunnels, snapshot.names).get(tunnelKey)}
           isHead
           isQuiet={outageView(snapshot) !== undefined}
         />

@@ -26,7 +26,7 @@ export const TunnelCard = memo(function TunnelCard({
   isQuiet,
 }: {
   tunnel: TunnelView;
-  /** its name, if the account keeps that while there is no tunnel */
+  /** its name, if the account keeps that */
   kept: KeptNameView | undefined;
   /** whether it is a row while it is idle */
   mayFold: boolean;

@@ -28,7 +28,7 @@ export function TunnelControls({
   isQuiet,
 }: {
   tunnel: TunnelView;
-  /** its name, if the account keeps that while there is no tunnel */
+  /** its name, if the account keeps that */
   kept: KeptNameView | undefined;
   /** whether it is in the header of the log, which has more room */
   isHead: boolean;
@@ -41,6 +41,7 @@ export function TunnelControls({
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
+  const message = useMessage(kept, tunnel.key);
   const toggleLock = (): void => toggle('lock');
   const lockDone = (kind: AccessKind): void => {
     document.getElementById(`lock-${tunnel.key}`)?.focus();
@@ -67,7 +68,7 @@ export function TunnelControls({
       {/* What unfolds is next to its button, for the keyboard, and below the line, for the eye. */}
       <div class="meta line">
         <span class={shape === 'online' ? 'unseen' : 'word strong'}>
-          {kept === undefined ? word : keptWord(kept, true)}
+          {kept === undefined || live ? word : keptWord(kept, true)}
         </span>
         {live && (
           <>
@@ -87,10 +88,11 @@ export function TunnelControls({
           <>
             <StayChip tunnel={tunnel} />
             <div class="unfolds">{showsExtend && <Extend tunnel={tunnel} onDone={fold} />}</div>
-            <Links tunnel={tunnel} isHead={isHead} action={action} />
+            <Links tunnel={tunnel} isHead={isHead} message={message?.button} action={action} />
           </>
         )}
       </div>
+      {live && message?.form}
       {live && isHead && unfolded === 'qr' && (
         <>
           <QrCode text={tunnel.url} />
@@ -106,7 +108,7 @@ export function TunnelControls({
           </Aside>
         </Notice>
       )}
-      {!live && <EndedRow tunnel={tunnel} kept={kept} action={action} />}
+      {!live && <EndedRow tunnel={tunnel} kept={kept} message={message} action={action} />}
       <Failure problem={action.error} />
       {isAtRest && (shape === 'online' || shape === 'soon') && <Waiting tunnel={tunnel} />}
     </div>
@@ -141,10 +143,12 @@ function Project({ tunnel: { project } }: { tunnel: TunnelView }): JSX.Element |
 function Links({
   tunnel: { key, slug, name },
   isHead,
+  message,
   action,
 }: {
   tunnel: TunnelView;
   isHead: boolean;
+  message: JSX.Element | undefined;
   action: Action;
 }): JSX.Element {
   const { isOfCommand } = useShell();
@@ -162,6 +166,7 @@ function Links({
           {t('tunnels.qr')}
         </CardLink>
       )}
+      {message}
       {canPause && (
         <CardLink
           of={slug}
@@ -229,14 +234,15 @@ function ScanNote({ lock }: { lock: TunnelAccessView }): JSX.Element | null {
 function EndedRow({
   tunnel,
   kept,
+  message,
   action,
 }: {
   tunnel: TunnelView;
   kept: KeptNameView | undefined;
+  message: ReturnType<typeof useMessage>;
   action: Action;
 }): JSX.Element {
   const { isOfCommand } = useShell();
-  const message = useMessage(kept, tunnel.key);
   const { key, slug, name, status } = tunnel;
   const remove = () => action.run('tunnel:forget', { key }, t('tunnels.removed', { slug }));
   return (

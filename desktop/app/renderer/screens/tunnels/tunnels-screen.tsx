@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect } from 'preact/hooks';
-import { pausedTunnels, type PortView, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
+import { keptNames, type PortView, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
@@ -49,8 +49,8 @@ export function TunnelsScreen({
   const { isOfCommand, bridge } = shell;
   const settings = settingsAction();
   const { tunnels, others, names, ports } = snapshot;
-  const paused = pausedTunnels(tunnels, names);
-  const unused = names.filter((kept) => !kept.isLive && ![...paused.values()].includes(kept));
+  const kept = keptNames(tunnels, names);
+  const unused = names.filter((name) => !name.isLive && ![...kept.values()].includes(name));
   // A page in a browser is not told that the computer sleeps.
   const asked = bridge.browser === undefined ? nameToAskAbout(snapshot) : undefined;
   const all = tunnels.length + others.length + unused.length;
@@ -117,7 +117,7 @@ export function TunnelsScreen({
                 <TunnelCard
                   key={tunnel.key}
                   tunnel={tunnel}
-                  kept={paused.get(tunnel.key)}
+                  kept={kept.get(tunnel.key)}
                   mayFold={mayFold}
                   isQuiet={outage !== undefined}
                 />
