@@ -94,6 +94,11 @@ export const LOG_EVENTS = {
     meaning: 'the relay is exiting with code 1 because of a bug; please report it and include `stack`',
   },
   'tunnel created': { level: 'info', meaning: 'a client created a tunnel through the API' },
+  'tcp port unavailable': {
+    level: 'warn',
+    meaning:
+      'the relay cannot listen on `port`, which a TCP tunnel has (see `error`); it tries again every 5 seconds. Most likely another program uses the port',
+  },
   'tunnel extended': {
     level: 'info',
     meaning: 'a client extended a tunnel through the API; it now expires at `expires_at`',

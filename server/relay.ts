@@ -76,7 +76,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     onEnd,
     missed: missed && new Map(missed.map(({ tunnelId, awayMs }) => [tunnelId, awayMs])),
   });
-  const { registry, service, hub } = tunnels;
+  const { registry, service, hub, ports } = tunnels;
   const domains = await openDomains(config, { store, tunnels, peering, log });
   const keyUses = new KeyUses(store, clock);
   const authenticator = new Authenticator(store, clock, keyUses, peering.limit);
@@ -124,6 +124,8 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     },
     operator,
     async (server) => {
+      // The previous relay listens on the same ports until it has handed over, so that no connection is refused.
+      await ports?.start(takeover !== undefined);
       await takeover?.commit();
       await listeners.open('visitors', server, config);
       listeners.closeOthers();
@@ -131,6 +133,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   );
   const { url, port, edge, certificate, tickets, accessKeys, agents, loadApi, beginToDrain } = entrance;
   Object.assign(inside, { edge, certificate });
+  ports?.acceptWith((tcp, remotePort) => edge.acceptRaw(tcp, () => registry.byPort(remotePort)));
   certificates?.start(entrance.useOwn);
   void provider?.start();
   const loopWatch = new StallDetector(clock, log);

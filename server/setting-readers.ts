@@ -11,6 +11,7 @@ import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/value-
 import { isSafe } from './access/identity-provider.ts';
 import type { TlsFile } from './edge/listener.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
+import type { PortRange } from './tunnels/tcp-ports.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/database-address.ts';
 
 /** Maximum of `CULVERT_MAX_TTL`: ten years. Keeps every expiry within what JavaScript dates can represent. */
@@ -78,12 +79,6 @@ export const port: SettingReader<number> = {
     return value <= 65_535 ? value : undefined;
   },
 };
-
-/** Consecutive ports. */
-export interface PortRange {
-  readonly first: number;
-  readonly last: number;
-}
 
 export const portRange: SettingReader<PortRange> = {
   takes: `a range of at most ${TCP_PORTS_CEILING} ports, such as 20000-20999`,

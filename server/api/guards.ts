@@ -185,7 +185,8 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
     const { account, caller, wanted } = ctx.state;
     await tunnels.coordination.followAccount(account);
-    if (tunnels.findExisting(account, { ...wanted, caller }) === undefined) tunnels.assertCapacity(account);
+    if (tunnels.findExisting(account, { ...wanted, caller }) === undefined)
+      tunnels.assertCapacity(account, wanted.protocol);
     await next();
   };
 }

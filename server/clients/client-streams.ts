@@ -209,7 +209,7 @@ export class Move {
 /** The underlying data socket, or stream of a trunk. */
 export type StreamSocket = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'close' | 'destroy' | 'probe' | 'isSilent'
+  'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'end' | 'close' | 'destroy' | 'probe' | 'isSilent'
 >;
 
 export class DataStream implements ByteStream {
@@ -271,6 +271,7 @@ export class DataStream implements ByteStream {
         this.#handler?.onBytes(piece);
       },
       onStreamDrain: () => this.#handler?.onRoom(),
+      onStreamEnd: () => this.#handler?.onSentAll?.(),
       onStreamClose: (code) => this.#closed(code),
     });
   }
@@ -290,6 +291,10 @@ export class DataStream implements ByteStream {
 
   resume(): void {
     this.#socket.resume();
+  }
+
+  end(): void {
+    this.#socket.end();
   }
 
   finish(): void {

@@ -113,15 +113,20 @@ export class TunnelTrunks {
     this.#current.add(new HeldTrunk({ socket, keyId, via, ended }));
   }
 
-  /** Opens a stream on the trunk with the fewest streams; `undefined` if none accepts any. */
-  open(): KeyedStream | undefined {
+  /**
+   * Opens a stream on the trunk with the fewest streams.
+   *
+   * @param peers as in {@link Trunk.open}
+   * @returns `undefined` if none accepts any
+   */
+  open(peers = ''): KeyedStream | undefined {
     let least: HeldTrunk | undefined;
     for (const trunk of this.#current) {
       if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
     }
     if (least === undefined) return undefined;
     this.#unusedSince = undefined;
-    return { stream: least.open(), keyId: least.keyId, largeFrom: this.#largeFrom };
+    return { stream: least.open(peers), keyId: least.keyId, largeFrom: this.#largeFrom };
   }
 
   /**
@@ -255,8 +260,8 @@ export class HeldTrunk {
     return this.#trunk.takesStreams && this.#life.isTrusted;
   }
 
-  open(): TrunkStream {
-    return this.#trunk.open();
+  open(peers = ''): TrunkStream {
+    return this.#trunk.open(peers);
   }
 
   /** It accepts no further visitors, and closes after its last one. */

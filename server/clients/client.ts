@@ -301,8 +301,8 @@ export class ConnectedClient {
     return `This tunnel has ${maxConnections} open connections, which is the maximum on its owner's ${title} plan. Try again when one of them has closed.`;
   }
 
-  #openOnTrunk({ away }: Pending): DataStream | undefined {
-    const opened = this.#trunks?.open();
+  #openOnTrunk({ away, peers }: Pending): DataStream | undefined {
+    const opened = this.#trunks?.open(peers);
     if (opened === undefined) return undefined;
     traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, away === undefined ? this.tunnel : undefined, opened.keyId);

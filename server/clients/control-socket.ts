@@ -82,10 +82,10 @@ export class ControlSocket implements ByteStreamHandler {
     socket.attach(this);
   }
 
-  /** Announces a pending inbound connection. */
-  announce(id: string): void {
+  /** Announces a pending inbound connection. @param peers of a raw one, else empty */
+  announce(id: string, peers = ''): void {
     this.#corkForThisTurn();
-    this.#send(connectionMessage(id));
+    this.#send(connectionMessage(id, peers === '' ? undefined : peers));
   }
 
   /** Whether the client has been asked to open a control socket on another relay. */

@@ -65,6 +65,10 @@ class FakeHop implements StreamSocket {
 
   resume(): void {}
 
+  end(): boolean {
+    return true;
+  }
+
   probe(): void {}
 }
 

@@ -103,8 +103,8 @@ export class Hub implements Dialer {
       .filter(({ awayMs }) => awayMs < HOLD_OVER_MS);
   }
 
-  dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
-    return this.#dial(this.#client(tunnel), handler);
+  dial(tunnel: LiveTunnel, handler: DialHandler, peers = ''): Dial {
+    return this.#dial(this.#client(tunnel), peers, handler);
   }
 
   isAway({ id }: LiveTunnel): boolean | Promise<boolean> {
@@ -114,11 +114,12 @@ export class Hub implements Dialer {
   }
 
   /** Serves a visitor who arrived on another relay, through a client on this one. */
-  serveVisit(tunnelId: string, hop: StreamSocket): void {
+  serveVisit(tunnelId: string, hop: StreamSocket, peers = ''): void {
     const client = this.#clients.get(tunnelId);
     if (client?.control === undefined) return refuseVisit(hop, 'away');
     const waiting = this.#dial(
       client,
+      peers,
       {
         opened: (stream, wasWarm = false) => joinVisit(hop, stream, wasWarm),
         failed: (fault) => refuseVisit(hop, fault),
@@ -143,10 +144,11 @@ export class Hub implements Dialer {
     return sum;
   }
 
-  #dial(client: ConnectedClient, handler: DialHandler, away?: () => void): Dial {
+  #dial(client: ConnectedClient, peers: string, handler: DialHandler, away?: () => void): Dial {
     const pending: Pending = {
       id: undefined,
       tunnel: client.tunnel,
+      peers,
       handler,
       away,
       since: this.#clock.monotonic(),

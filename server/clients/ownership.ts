@@ -114,8 +114,8 @@ export interface Visit extends Dial {
 }
 
 export interface Forwarder {
-  /** Opens a stream to the client of a tunnel on the relay that has it. */
-  visit(tunnelId: string, handler: VisitHandler): Visit;
+  /** Opens a stream to the client of a tunnel on the relay that has it. @param peers as in `Dialer.dial`, else empty */
+  visit(tunnelId: string, handler: VisitHandler, peers?: string): Visit;
   /**
    * Hands on a data socket to the relay that its id names, or a trunk to the one with its tunnel's control socket.
    *

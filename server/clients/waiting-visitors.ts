@@ -5,7 +5,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import { type LargeStream, Move, type StreamSocket } from './client-streams.ts';
 import type { ControlSocket } from './control-socket.ts';
-import type { Forwarder, Ownership, Visit, VisitFailure } from './ownership.ts';
+import type { Forwarder, Ownership, Visit, VisitFailure, VisitHandler } from './ownership.ts';
 
 /**
  * How long visitors wait for a client that has just disconnected (protocol.md section 4.2).
@@ -30,6 +30,8 @@ export interface Pending {
   /** opens its data socket; `undefined` before it has to be announced */
   id: string | undefined;
   readonly tunnel: LiveTunnel;
+  /** of a connection to a TLS or TCP tunnel, as `Dialer.dial` describes; else empty */
+  readonly peers: string;
   readonly handler: DialHandler;
   /**
    * called, and the connection no longer waits, when the client is not here; only for the visitors of other relays, who
@@ -258,7 +260,7 @@ export class WaitingVisitors {
   }
 
   #announce(pending: Pending, control: ControlSocket): void {
-    control.announce((pending.id ??= this.#o.awaited.name(pending)));
+    control.announce((pending.id ??= this.#o.awaited.name(pending)), pending.peers);
     pending.announcedTo = control.key.keyId;
     pending.idEnds = this.#o.clock.monotonic() + PENDING_TIMEOUT_MS;
     this.failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
@@ -267,7 +269,7 @@ export class WaitingVisitors {
   #forward(pending: Pending): void {
     // Before the visit, so that its result finds the timer.
     this.failIn(VISIT_TIMEOUT_MS, pending, 'client-timeout');
-    pending.visit = this.#o.forwarder.visit(this.#client.tunnel.id, {
+    const handler: VisitHandler = {
       opened: (stream, via) => {
         pending.visit = undefined;
         this.#client.openedElsewhere(pending, stream, via);
@@ -276,7 +278,8 @@ export class WaitingVisitors {
         pending.visit = undefined;
         this.#notForwarded(pending, failure);
       },
-    });
+    };
+    pending.visit = this.#o.forwarder.visit(this.#client.tunnel.id, handler, pending.peers);
   }
 
   #notForwarded(pending: Pending, failure: VisitFailure): void {

@@ -118,8 +118,8 @@ export class Cluster implements Peering {
       take: {
         upgrade: (request, socket) =>
           cluster === undefined ? socket.destroy() : cluster.#take(request, socket),
-        visit: (tunnelId, stream) =>
-          cluster === undefined ? stream.destroy() : cluster.#serveVisit(tunnelId, stream),
+        visit: (tunnelId, stream, peers) =>
+          cluster === undefined ? stream.destroy() : cluster.#serveVisit(tunnelId, stream, peers),
       },
     });
     const redis = await RedisLink.open({
@@ -181,9 +181,9 @@ export class Cluster implements Peering {
   }
 
   /** A visitor has arrived on another relay, which looks again if this one is not ready. */
-  #serveVisit(tunnelId: string, stream: TrunkStream): void {
+  #serveVisit(tunnelId: string, stream: TrunkStream, peers: string): void {
     if (this.#parts === undefined) stream.destroy();
-    else this.#parts.hub.serveVisit(tunnelId, stream);
+    else this.#parts.hub.serveVisit(tunnelId, stream, peers);
   }
 
   #tellAll(text: string): void {
@@ -221,6 +221,7 @@ export class Cluster implements Peering {
       case 'domain':
         return void domains.follow(news.domain);
       case 'created':
+      case 'created-tcp':
       case 'access':
       case 'extended':
       case 'ended':

@@ -36,7 +36,7 @@ export class ClusterForwarder implements Forwarder {
     this.#deps = deps;
   }
 
-  visit(tunnelId: string, handler: VisitHandler): Visit {
+  visit(tunnelId: string, handler: VisitHandler, peers = ''): Visit {
     let relay: string | undefined;
     let dial: Dial | undefined;
     let isOver = false;
@@ -47,7 +47,7 @@ export class ClusterForwarder implements Forwarder {
       const address = this.#deps.membership.named(found.relay);
       if (address === undefined) return handler.failed({ kind: 'lost' });
       relay = found.relay;
-      dial = this.#deps.hops.visit(address, tunnelId, handler);
+      dial = this.#deps.hops.visit(address, tunnelId, handler, peers);
     };
     void open();
     return {

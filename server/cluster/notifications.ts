@@ -78,6 +78,8 @@ export function writeNews(news: TunnelNews | DomainNews): string {
   switch (news.kind) {
     case 'created':
       return `created ${news.slug} ${news.domain}`;
+    case 'created-tcp':
+      return `created-tcp ${news.slug}`;
     case 'domain':
       return `domain ${news.domain}`;
     case 'access':
@@ -208,6 +210,8 @@ function readRelayNews([kind = '', first = '', second = '']: readonly string[]):
       return LABEL.test(first) && (second === '' || NAME.test(second))
         ? { kind, slug: first, domain: second }
         : undefined;
+    case 'created-tcp':
+      return LABEL.test(first) ? { kind, slug: first } : undefined;
     case 'domain':
       return NAME.test(first) ? { kind, domain: first } : undefined;
     case 'access':

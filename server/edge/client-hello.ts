@@ -22,19 +22,39 @@ export interface HandshakeGuide {
   challenge(serverName: string): Promise<SecureContext | undefined>;
 }
 
+/** Takes a connection unread, from its first byte. */
+export type Passing = (tcp: Socket) => void;
+
+/** What becomes of connections, by the first message of each. */
+export interface HandshakeRules {
+  /** provides certificates; without it, only requests of plain HTTP are treated differently */
+  readonly guide: HandshakeGuide | undefined;
+  /** Finds who takes connections for a host unread, if anybody does; never rejects. */
+  readonly passing?: ((serverName: string) => Passing | Promise<Passing | undefined> | undefined) | undefined;
+}
+
 /**
  * Reads the first message of a connection, and waits until there is a certificate for it.
  *
  * @param socket with a listener for errors
- * @param guide provides certificates; without it, only requests of plain HTTP are treated differently
- * @returns whether TLS takes over; otherwise the connection has ended, or serves something else until it does
+ * @returns whether TLS takes over; otherwise the connection has ended or is somebody else's, or serves something else until
+ *   it ends
  */
-export async function mayShakeHands(socket: Socket, guide: HandshakeGuide | undefined): Promise<boolean> {
+export async function mayShakeHands(socket: Socket, { guide, passing }: HandshakeRules): Promise<boolean> {
   const hello = await new Hello(socket).read();
   if (hello === 'gone') return false;
   if (hello === 'request') {
     redirectToHttps(socket);
     return false;
+  }
+  if (hello?.serverName !== undefined && passing !== undefined) {
+    const found = passing(hello.serverName);
+    const pass = found instanceof Promise ? await found : found;
+    if (socket.destroyed) return false;
+    if (pass !== undefined) {
+      pass(socket);
+      return false;
+    }
   }
   // Without a certificate or a challenge, TLS itself reports the error.
   if (guide === undefined || hello === undefined) return true;
@@ -64,13 +84,14 @@ function prove(tcp: Socket, secureContext: SecureContext): void {
   socket.once('secure', () => socket.end());
 }
 
+/** Bytes of first messages that are incomplete, of all connections. */
+let heldBytes = 0;
+
 /** The first message of one connection, which stays in its buffer to be read again. */
 class Hello {
   readonly #socket: Socket;
-  readonly #parts: Buffer[] = [];
-  #length = 0;
-  /** number of bytes before the message is parsed again */
-  #wanted = 1;
+  readonly #reader = new HelloReader();
+  #counted = 0;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -84,34 +105,42 @@ class Hello {
       timer.unref();
       const done = (hello: ClientHello | 'gone' | 'request' | undefined): void => {
         clearTimeout(timer);
+        this.#count(0);
         socket.off('readable', look);
         socket.off('close', close);
-        const bytes = Buffer.concat(this.#parts);
+        const { bytes } = this.#reader;
         if (hello !== 'gone' && bytes.length > 0) socket.unshift(bytes);
         resolve(hello === undefined && beginsLikeRequest(bytes) ? 'request' : hello);
       };
       const close = (): void => done('gone');
       const look = (): void => {
         const hello = this.#look();
-        if (typeof hello !== 'number') done(hello);
+        if (hello === 'incomplete') this.#limit();
+        else done(hello);
       };
       socket.on('readable', look);
       socket.once('close', close);
     });
   }
 
-  /** @returns how many bytes are missing at least */
-  #look(): ClientHello | number | undefined {
+  #look(): ClientHello | 'incomplete' | undefined {
+    let hello: ClientHello | 'incomplete' | undefined = 'incomplete';
     for (;;) {
       const part = this.#socket.read() as Buffer | null;
-      if (part === null) break;
-      this.#parts.push(part);
-      this.#length += part.length;
+      if (part === null) return hello;
+      hello = this.#reader.push(part);
     }
-    if (this.#length < this.#wanted) return this.#wanted;
-    const hello = readClientHello(Buffer.concat(this.#parts));
-    if (typeof hello === 'number') this.#wanted = hello;
-    return hello;
+  }
+
+  /** Usual messages are always held; of unusual ones only so many at a time. */
+  #limit(): void {
+    this.#count(this.#reader.bytes.length);
+    if (heldBytes > HELLOS_MAX_BYTES && this.#counted > HELLO_USUAL_BYTES) this.#socket.destroy();
+  }
+
+  #count(bytes: number): void {
+    heldBytes += bytes - this.#counted;
+    this.#counted = bytes;
   }
 }
 
@@ -120,8 +149,17 @@ class Hello {
  * responds.
  */
 
-/** The longest first message that is accepted: usual ones have about 500 bytes, or 1,800 with post-quantum keys. */
-export const HELLO_MAX_BYTES = 16 * 1024;
+/**
+ * The longest first message that is accepted, without the headers of its records: usual ones have about 500 bytes, or
+ * 1,800 with post-quantum keys.
+ */
+export const HELLO_MAX_BYTES = 64 * 1024 + 4;
+/** Maximum size of its records together: each may contain a single byte of it. */
+export const HELLO_RECORDS_MAX_BYTES = 6 * HELLO_MAX_BYTES;
+/** Maximum size of all incomplete messages together, beyond which no unusual one is waited for. */
+export const HELLOS_MAX_BYTES = 64 * 1024 * 1024;
+/** What a single record can contain. */
+const HELLO_USUAL_BYTES = 16 * 1024;
 
 interface ClientHello {
   /** as sent; `undefined` if it names no host (RFC 6066 section 3) */
@@ -135,42 +173,88 @@ const HANDSHAKE = 22;
 const CLIENT_HELLO = 1;
 const SERVER_NAME = 0;
 const ALPN = 16;
-/** Number of records that may contain the message; all but the most unusual programs use one. */
-const RECORDS_MAX = 8;
+const RECORD_HEAD_BYTES = 5;
+const MESSAGE_HEAD_BYTES = 4;
 
-/**
- * @param bytes from the beginning of the connection
- * @returns how many bytes are needed at least, if there are fewer; `undefined` for anything but such a message, which
- *   TLS itself is to refuse
- */
-export function readClientHello(bytes: Buffer): ClientHello | number | undefined {
-  const message = handshakeIn(bytes);
-  if (message === undefined || typeof message === 'number') return message;
+/** Bytes that arrive in pieces of any size, each of which is copied about once. */
+class Gathered {
+  #buffer: Buffer = Buffer.alloc(0);
+  #length = 0;
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(piece: Buffer): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#buffer.length));
+      this.#buffer.copy(larger, 0, 0, this.#length);
+      this.#buffer = larger;
+    }
+    piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+  }
+}
+
+/** Reads the first message of a connection from pieces of any size, in records of any size. */
+export class HelloReader {
+  readonly #all = new Gathered();
+  readonly #message = new Gathered();
+  /** offset of the header of the next record, if its header is next, or of the rest of the current one */
+  #at = 0;
+  /** bytes of the current record that have not arrived */
+  #left = 0;
+  #found: ClientHello | 'incomplete' | undefined = 'incomplete';
+
+  /** Everything that has arrived. */
+  get bytes(): Buffer {
+    return this.#all.bytes;
+  }
+
+  /**
+   * @param piece that has arrived
+   * @returns `undefined` for anything but such a message, which TLS itself is to refuse
+   */
+  push(piece: Buffer): ClientHello | 'incomplete' | undefined {
+    this.#all.add(piece);
+    if (this.#found === 'incomplete') this.#found = this.#advance();
+    return this.#found;
+  }
+
+  #advance(): ClientHello | 'incomplete' | undefined {
+    const { bytes } = this.#all;
+    while (this.#at < bytes.length) {
+      if (this.#left === 0) {
+        if (bytes[this.#at] !== HANDSHAKE) return undefined;
+        if (bytes.length < this.#at + RECORD_HEAD_BYTES) return 'incomplete';
+        this.#left = bytes.readUInt16BE(this.#at + 3);
+        if (bytes[this.#at + 1] !== 3 || this.#left === 0) return undefined;
+        this.#at += RECORD_HEAD_BYTES;
+        if (this.#at + this.#left > HELLO_RECORDS_MAX_BYTES) return undefined;
+      }
+      const part = bytes.subarray(this.#at, this.#at + this.#left);
+      this.#at += part.length;
+      this.#left -= part.length;
+      this.#message.add(part);
+      const message = this.#message.bytes;
+      if (message.length > 0 && message[0] !== CLIENT_HELLO) return undefined;
+      if (message.length < MESSAGE_HEAD_BYTES) continue;
+      const length = MESSAGE_HEAD_BYTES + message.readUIntBE(1, 3);
+      if (length > HELLO_MAX_BYTES) return undefined;
+      if (message.length >= length) return readHello(message.subarray(MESSAGE_HEAD_BYTES, length));
+    }
+    return 'incomplete';
+  }
+}
+
+function readHello(message: Buffer): ClientHello | undefined {
   try {
     return helloOf(new Reader(message));
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-}
-
-/** Joins the records that contain the message. */
-function handshakeIn(bytes: Buffer): Buffer | number | undefined {
-  let message: Buffer = Buffer.alloc(0);
-  let at = 0;
-  for (let record = 0; record < RECORDS_MAX; record += 1) {
-    if (at < bytes.length && bytes[at] !== HANDSHAKE) return undefined;
-    if (bytes.length < at + 5) return at + 5;
-    const end = at + 5 + bytes.readUInt16BE(at + 3);
-    if (bytes[at + 1] !== 3 || end === at + 5 || end > HELLO_MAX_BYTES) return undefined;
-    if (bytes.length < end) return end;
-    message = Buffer.concat([message, bytes.subarray(at + 5, end)]);
-    if (message[0] !== CLIENT_HELLO) return undefined;
-    const length = message.length < 4 ? Infinity : 4 + message.readUIntBE(1, 3);
-    if (message.length >= length) return message.subarray(4, length);
-    at = end;
-  }
-  return undefined;
 }
 
 function helloOf(hello: Reader): ClientHello {

@@ -370,8 +370,8 @@ export class AddressCount {
     this.#count(limits.addressOf(peer));
   }
 
-  /** A visitor's request begins. */
-  begin(head: RequestHead): Excess | undefined {
+  /** A visitor's request begins. @param head `undefined` for a connection to a TLS or TCP tunnel, which is like one request */
+  begin(head?: RequestHead): Excess | undefined {
     if (this.#peer.trusted) this.#count(this.#limits.addressOf(this.#peer, head));
     const open = this.#open;
     if (open === undefined) return undefined;

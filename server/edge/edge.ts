@@ -6,6 +6,7 @@ import { DRAIN_LOOK_MS } from '../clients/hub.ts';
 import { HANDOFF_STEP_MS } from '../handoff/conversation.ts';
 import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { TcpPorts } from '../tunnels/tcp-ports.ts';
 import {
   AddressCount,
   type AddressLimits,
@@ -15,12 +16,14 @@ import {
   ConnectionSlots,
   StreamCount,
 } from './connection-limiter.ts';
-import { type Arrival, Entrance, type Expected } from './entrance.ts';
+import { type Arrival, Entrance, type Expected, peersOf, type TakesUnread } from './entrance.ts';
 import { Http2Connection } from './http2/connection.ts';
 import { coverageOf } from './http2/coverage.ts';
 import type { KeptStreams } from './kept-streams.ts';
 import type { Onward } from './onward.ts';
+import { RawConnection } from './raw-connection.ts';
 import { isTrusted, type Peer } from './request-head.ts';
+import { tlsTunnelAt } from './route.ts';
 import { DEADLINE_TICK_MS } from './timeouts.ts';
 import type { Upstreams } from './upstreams.ts';
 import { SocketConnection, type VisitorConnection } from './visitor-connection.ts';
@@ -49,6 +52,7 @@ export const HANDOFF_SETTLE_MS = 2000;
 export class Edge {
   readonly #server: Server;
   readonly #upstreams: Upstreams;
+  readonly #ports: Pick<TcpPorts, 'close'> | undefined;
   readonly #slots: ConnectionSlots;
   /** for connections that arrive during shutdown */
   readonly #noSlots: ConnectionSlots;
@@ -57,6 +61,8 @@ export class Edge {
   readonly #visitors = new Set<Visitor>();
   /** the connections of HTTP/2, oldest first */
   readonly #http2 = new Set<Http2Connection>();
+  /** connections to TLS and TCP tunnels, oldest first */
+  readonly #raw = new Set<RawConnection>();
   readonly #proto: Peer['proto'];
   /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
@@ -66,7 +72,7 @@ export class Edge {
   /** whether new visitors are refused */
   #turnsAway = false;
   /** the connections that were open when the shutdown began */
-  readonly #standing = new Set<Visitor>();
+  readonly #standing = new Set<Visitor | RawConnection>();
   /** the connections that have no visitor yet */
   readonly #entrance: Entrance;
   /** those of them that were there when the shutdown began */
@@ -81,6 +87,7 @@ export class Edge {
   /**
    * @param server bound, without a listener for its connections so far
    * @param expected what its connections begin with, before they are visitors'
+   * @param ports whose connections {@link acceptRaw} takes
    */
   constructor(
     server: Server,
@@ -88,7 +95,9 @@ export class Edge {
     limits: SlotLimits,
     addresses: AddressLimits,
     expected: Expected = {},
+    ports?: Pick<TcpPorts, 'close'>,
   ) {
+    this.#ports = ports;
     this.#server = server;
     this.#upstreams = upstreams;
     this.#addresses = addresses;
@@ -96,8 +105,12 @@ export class Edge {
     this.#slots = new ConnectionSlots(limits);
     this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
     this.#proto = expected.tls === undefined ? 'http' : 'https';
-    this.#entrance = new Entrance(server, expected, limits.newcomers, (socket, arrival) =>
-      this.#accept(socket, arrival),
+    this.#entrance = new Entrance(
+      server,
+      expected,
+      limits.newcomers,
+      (socket, arrival) => this.#accept(socket, arrival),
+      this.#takesUnread,
     );
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
@@ -114,7 +127,49 @@ export class Edge {
 
   /** Visitors' open connections, without those that turned out to be clients. Each HTTP/2 stream counts as one. */
   get visitors(): number {
-    return this.#visitors.size;
+    return this.#visitors.size + this.#raw.size;
+  }
+
+  /**
+   * Takes a connection to the port of a TCP tunnel.
+   *
+   * @param find the tunnel, if it still lives
+   */
+  acceptRaw(tcp: Socket, find: () => LiveTunnel | undefined): void {
+    this.#taken += 1;
+    void this.#entrance.enterUnread(tcp, (socket, arrival) => {
+      const tunnel = find();
+      if (tunnel === undefined) socket.destroy();
+      else this.#enterRaw(socket, arrival, tunnel);
+    });
+  }
+
+  readonly #takesUnread: TakesUnread = (host) => {
+    const take = (tunnel: LiveTunnel | undefined) =>
+      tunnel && ((socket: Socket, arrival: Arrival): void => this.#enterRaw(socket, arrival, tunnel));
+    const found = tlsTunnelAt(host, this.#upstreams.context);
+    return found instanceof Promise ? found.then(take, () => undefined) : take(found);
+  };
+
+  #enterRaw(socket: Socket, arrival: Arrival, tunnel: LiveTunnel): void {
+    const { address, isVague, tcp } = arrival;
+    const { now, accessLog, dialer } = this.#upstreams;
+    traffic.connections += 1;
+    const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);
+    const peer = { address, proto: this.#proto, trusted: !isVague && this.#isTrusted(address) };
+    const gone = (connection: RawConnection): void => {
+      this.#raw.delete(connection);
+      this.#standing.delete(connection);
+      this.#onGone();
+    };
+    const options = { tunnel, address, peers: peersOf(arrival), dialer, gone, now, accessLog };
+    const connection = new RawConnection(socket, options);
+    this.#raw.add(connection);
+    if (this.#draining && !isLate) this.#standing.add(connection);
+    connection.begin(
+      new Slot(isLate ? this.#noSlots : this.#slots, connection),
+      new AddressCount(this.#addresses, peer, connection),
+    );
   }
 
   /**
@@ -153,6 +208,8 @@ export class Edge {
     this.#onward = onward;
     this.#isHolding = false;
     this.#server.close();
+    // Its listeners for these are not those of the other relay: what they have accepted is served here.
+    void this.#backlogTaken().then(() => this.#ports?.close());
     for (const visitor of this.#visitors) visitor.leave(onward);
     for (const connection of this.#http2) connection.drain();
   }
@@ -175,10 +232,11 @@ export class Edge {
    */
   async settle(): Promise<void> {
     const heldBack = await this.#backlogTaken();
+    this.#ports?.close();
     if (heldBack) this.resume();
     this.#turnsAway = true;
     this.#arrivingAtDrain = new Set(this.#entrance.current);
-    for (const visitor of this.#visitors) this.#standing.add(visitor);
+    for (const visitor of [...this.#visitors, ...this.#raw]) this.#standing.add(visitor);
     this.#drainVisitors();
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
@@ -192,6 +250,7 @@ export class Edge {
   async handOver(): Promise<void> {
     const heldBack = await this.#backlogTaken();
     this.#server.close();
+    this.#ports?.close();
     if (heldBack) this.resume();
     this.#drainVisitors();
   }
@@ -247,15 +306,18 @@ export class Edge {
   /** The access policy changed: ends long-lived connections that are no longer allowed. */
   review(tunnel: LiveTunnel): void {
     for (const visitor of this.#visitors) visitor.review(tunnel);
+    for (const connection of this.#raw) connection.review(tunnel);
   }
 
   /** Cuts every connection. */
   destroy(): void {
     clearInterval(this.#ticker);
     this.#server.close();
+    this.#ports?.close();
     for (const tcp of this.#entrance.current) tcp.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
     for (const connection of this.#http2) connection.destroy();
+    for (const connection of this.#raw) connection.destroy();
   }
 
   #accept(socket: Socket, { tcp, address, isVague }: Arrival): void {
@@ -340,7 +402,7 @@ export class Edge {
   };
 
   get #isEmpty(): boolean {
-    return this.#visitors.size === 0 && this.#http2.size === 0;
+    return this.#visitors.size + this.#http2.size + this.#raw.size === 0;
   }
 
   #onGone(): void {

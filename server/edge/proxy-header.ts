@@ -4,7 +4,7 @@
  */
 import { isIPv4, type Socket, SocketAddress } from 'node:net';
 import { joined } from '../../shared/http1/fields.ts';
-import { isIPv6 } from '../../shared/networks.ts';
+import { isIPv6, uriHost } from '../../shared/networks.ts';
 import type { Clock } from '../clock.ts';
 import { plainAddress } from './request-head.ts';
 
@@ -85,7 +85,38 @@ function readV2(bytes: Buffer): ReturnType<typeof readProxyHeader> {
   const end = V2_FIXED_BYTES + (ADDRESS_BYTES[family] ?? Infinity);
   const header = bytes.subarray(0, length);
   if (end > length || transport >= TRANSPORTS || !hasValidExtensions(header, end)) return 'malformed';
-  return { source: sourceOf(header, family), length };
+  const isKnown = family === 1 || family === 2;
+  return { source: isKnown ? addressAt(header, V2_FIXED_BYTES, family) : undefined, length };
+}
+
+/**
+ * The visitor's address and the one it has connected to, each with its port and divided by a space.
+ *
+ * @param bytes of a header that {@link readProxyHeader} has accepted
+ * @returns `undefined` if the header has none
+ */
+export function peersIn(bytes: Buffer): string | undefined {
+  if (startsLike(bytes, V1_START)) {
+    const [, , source = '', target = '', from = '', to = ''] =
+      V1_KNOWN.exec(bytes.toString('latin1').trimEnd()) ?? [];
+    return source === '' ? undefined : writePeers([written(source), from], [written(target), to]);
+  }
+  const [[, command], [family]] = [nibbles(bytes, 12), nibbles(bytes, 13)];
+  const size = family === 1 ? 4 : 16;
+  if (command === LOCAL || (family !== 1 && family !== 2)) return undefined;
+  const [from, to] = [0, 1].map((which) => {
+    const port = bytes.readUInt16BE(V2_FIXED_BYTES + 2 * size + 2 * which);
+    return [addressAt(bytes, V2_FIXED_BYTES + which * size, family), port] as const;
+  });
+  return from && to && writePeers(from, to);
+}
+
+/** An address and a port. */
+type End = readonly [address: string, port: string | number | undefined];
+
+/** Both ends of a connection as {@link peersIn} returns them. */
+export function writePeers(...ends: readonly [from: End, to: End]): string {
+  return ends.map(([address, port]) => `${uriHost(address)}:${port}`).join(' ');
 }
 
 function nibbles(bytes: Buffer, at: number): [number, number] {
@@ -93,10 +124,10 @@ function nibbles(bytes: Buffer, at: number): [number, number] {
   return [byte >> 4, byte & 0xf];
 }
 
-function sourceOf(header: Buffer, family: number): string | undefined {
-  if (family === 1) return header.subarray(V2_FIXED_BYTES, V2_FIXED_BYTES + 4).join('.');
-  if (family !== 2) return undefined;
-  const digits = header.toString('hex', V2_FIXED_BYTES, V2_FIXED_BYTES + 16);
+/** @param family 1 for IPv4, 2 for IPv6 */
+function addressAt(header: Buffer, at: number, family: 1 | 2): string {
+  if (family === 1) return header.subarray(at, at + 4).join('.');
+  const digits = header.toString('hex', at, at + 16);
   return written(digits.replaceAll(/.{4}(?=.)/g, '$&:'));
 }
 
@@ -141,6 +172,11 @@ export function crc32c(bytes: Buffer): number {
   return (crc ^ 0xff_ff_ff_ff) >>> 0;
 }
 
+interface TakenHeader extends ProxyHeader {
+  /** for {@link peersIn} */
+  readonly bytes: Buffer;
+}
+
 /**
  * Reads the header of a connection, before anything else is read from it.
  *
@@ -150,7 +186,7 @@ export function crc32c(bytes: Buffer): number {
 export function takeProxyHeader(
   socket: Socket,
   clock: Pick<Clock, 'setTimeout'>,
-): Promise<ProxyHeader | undefined> {
+): Promise<TakenHeader | undefined> {
   return new Promise((resolve) => {
     const timer = clock.setTimeout(() => socket.destroy(), PROXY_HEADER_TIMEOUT_MS);
     let arrived: Buffer = Buffer.alloc(0);
@@ -162,11 +198,11 @@ export function takeProxyHeader(
       if (header === 'incomplete') return;
       const rest = arrived.subarray(header.length);
       if (rest.length > 0) socket.unshift(rest);
-      done(header);
+      done({ ...header, bytes: arrived.subarray(0, header.length) });
     };
     const end = (): void => void socket.destroy();
     const close = (): void => done(undefined);
-    const done = (header: ProxyHeader | undefined): void => {
+    const done = (header: TakenHeader | undefined): void => {
       timer.cancel();
       socket.off('readable', look).off('close', close).off('end', end);
       resolve(header);

@@ -132,6 +132,7 @@ function ownRoute(head: RequestHead, target: string, context: RouteContext): Rou
 
 /** @param asked in origin form */
 function toTunnel(tunnel: LiveTunnel | TunnelLookup, prefix: string, asked: string): Route {
+  if (!(tunnel instanceof TunnelLookup) && tunnel.isRaw) return refuse('tunnel-unknown');
   // Most requests have none and should not pay for parsing it.
   const taken = asked.includes(LINK_PARAMETER) ? takeLink(asked) : undefined;
   return { kind: 'tunnel', tunnel, prefix, target: taken?.target ?? asked, link: taken?.link };
@@ -217,6 +218,33 @@ export function offersWebSocket(head: RequestHead): boolean {
     listMembers(head.fields, 'upgrade').join() === 'websocket' &&
     listMembers(head.fields, 'connection').includes('upgrade')
   );
+}
+
+/**
+ * The TLS tunnel at a host: its own label, or its domain. Answers at once if that is known here.
+ *
+ * @param host from the first message of a handshake
+ */
+export function tlsTunnelAt(
+  host: string,
+  context: RouteContext,
+): LiveTunnel | Promise<LiveTunnel | undefined> | undefined {
+  const { hosts, coordination, registry, verified } = context;
+  const named = hosts.resolve(host);
+  if (named?.kind === 'tunnel' && named.account === undefined) {
+    const known = registry.bySlug(named.slug);
+    return known !== undefined || coordination.isUnknown(named.slug)
+      ? onlyTls(known)
+      : coordination.find(named.slug).then(onlyTls);
+  }
+  if (named?.kind !== 'other' || verified.ownerOf(named.name) === undefined) return undefined;
+  const known = registry.byDomain(named.name);
+  if (known !== undefined || coordination.isAlone) return onlyTls(tunnelAtDomain(named.name, context));
+  return coordination.findByDomain(named.name).then(onlyTls);
+}
+
+function onlyTls(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
+  return tunnel?.protocol === 'tls' ? tunnel : undefined;
 }
 
 /**
@@ -497,6 +525,7 @@ export class TunnelLookup {
       this.found = tunnel;
       if (resting !== undefined) return handler.intercepted(gate.atRest(resting));
       if (tunnel === undefined) return handler.failed(missing);
+      if (tunnel.isRaw) return handler.failed('tunnel-unknown');
       const response = await gate.entering(tunnel);
       if (cancelled) return;
       if (response === undefined) dial = dialer.dial(tunnel, handler);

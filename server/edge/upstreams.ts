@@ -94,7 +94,7 @@ export class Upstreams {
   readonly unexpected: (error: unknown) => ApiError;
   readonly accessLog: AccessLog | undefined;
   readonly tellOwner: UpstreamsOptions['tellOwner'];
-  readonly #dialer: Dialer;
+  readonly dialer: Dialer;
   readonly #api: Pick<InProcessApi, 'dial'>;
   readonly #endpoints: UpstreamsOptions['endpoints'];
   /** for tunnels with their own host */
@@ -125,7 +125,7 @@ export class Upstreams {
     this.unexpected = unexpected;
     this.tellOwner = tellOwner;
     this.accessLog = accessLog;
-    this.#dialer = dialer;
+    this.dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
     this.#visitorAccess = visitorAccess;
@@ -179,7 +179,7 @@ export class Upstreams {
     if (away === undefined) return undefined;
     if (access?.allows(visitorAddress(head.fields, peer, this.context.trustedProxies)) === false)
       return undefined;
-    const isAway = this.#dialer.isAway(tunnel);
+    const isAway = this.dialer.isAway(tunnel);
     if (isAway instanceof Promise)
       return isAway.then((found) => (found ? this.#awayResponse(head, away) : undefined));
     return isAway ? this.#awayResponse(head, away) : undefined;
@@ -306,7 +306,7 @@ export class Upstreams {
       route,
       peer,
       rules,
-      dialer: this.#dialer,
+      dialer: this.dialer,
       entry,
       authorize: this.#authorize,
       atRest: this.#atRest,

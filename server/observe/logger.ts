@@ -7,6 +7,7 @@ import { closeSync, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { API_ERRORS, ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
+import type { Protocol } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
 import {
   describeError,
@@ -141,10 +142,12 @@ function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, '?');
 }
 
-/** One request that has ended. Nothing in it grants access: no query, no field except `Host`, no body. */
+/** One request, or one connection to a TLS or TCP tunnel, that has ended. Nothing in it grants access: no query, no field except `Host`, no body. */
 export interface AccessEntry {
   /** of the visitor, as reported by trusted proxies */
   readonly address: string;
+  /** `tls` or `tcp` for a connection to such a tunnel; missing for a request of HTTP */
+  readonly protocol?: Protocol | undefined;
   /** `undefined`, like `host` and `path`, if the head could not be read */
   readonly method?: string | undefined;
   /** as sent, latin1 */

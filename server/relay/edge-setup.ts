@@ -297,6 +297,7 @@ export async function setUpEdge(
           : undefined,
         tls,
       },
+      tunnels.ports,
     ),
     certificate,
     tickets,

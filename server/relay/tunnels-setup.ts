@@ -5,7 +5,7 @@ import type { Holder } from '../certificates/challenge-solver.ts';
 import { Hub, type SocketEnd } from '../clients/hub.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
-import { type Config, publicUrlOf } from '../config.ts';
+import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { Dns } from '../domains/domain-check.ts';
 import { DomainWatch, HeldDomains } from '../domains/domain-watch.ts';
 import { type OwnNames, VerifiedDomains } from '../domains/verified-domains.ts';
@@ -18,12 +18,15 @@ import type { EndReason } from '../tunnels/lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from '../tunnels/live-tunnel.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { ApprovalExpiry } from '../tunnels/links-and-approvals.ts';
+import { TcpPorts } from '../tunnels/tcp-ports.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 
 export interface Tunnels {
   readonly registry: TunnelRegistry;
   readonly service: TunnelService;
   readonly hub: Hub;
+  /** the ports of TCP tunnels, if there are such tunnels */
+  readonly ports: TcpPorts | undefined;
   /** responses to visitors who wait for approval */
   readonly waits: ApprovalWaits;
 }
@@ -57,6 +60,8 @@ export async function startTunnels(
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
   const { tellPeers, ownership, forwarder } = peering;
+  const { tcpPorts: range, host, reusePort: isShared } = config;
+  const ports = range && new TcpPorts({ range, host, isShared, clock, log });
   const waits = new ApprovalWaits(clock);
   const ends = new ApprovalExpiry(clock, onAccess);
   const hub = new Hub({
@@ -80,6 +85,8 @@ export async function startTunnels(
     log,
     ttl: config,
     nameHold,
+    offersTls: schemeOf(config) === 'https',
+    ports,
     tellPeers,
     onAccess: (tunnel) => {
       if (tunnel.account.suspended !== null) hub.get(tunnel.id)?.suspend(tunnel.account.suspended);
@@ -102,7 +109,7 @@ export async function startTunnels(
     if (awayMs !== undefined) hub.expect(tunnel, awayMs);
   }
   hub.start();
-  return { registry, service, hub, waits };
+  return { registry, service, hub, ports, waits };
 }
 
 /** As shown to the owner's client. */
@@ -225,7 +232,8 @@ export class Names {
     const { slug, account: label } = target;
     if (label === undefined) {
       const tunnel = coordination.byLabel(slug) ?? (await coordination.findByLabel(slug));
-      if (tunnel === undefined) return undefined;
+      // The service of a TLS tunnel has a certificate of its own.
+      if (tunnel === undefined || tunnel.isRaw) return undefined;
       return {
         account: tunnel.account.id,
         subject: tunnel.slug === slug ? subject : `*.${own.tunnelDomain}`,

@@ -212,7 +212,7 @@ export const TABLES = {
     wildcard: flag(),
     protocol: text<Protocol>(),
     /** the port of the relay that is the tunnel's; `null` unless it is a TCP tunnel */
-    remotePort: integer().orNull,
+    remotePort: integer().orNull.unique,
     /** why the operator suspended it; `null` if it is not suspended */
     suspended: text().orNull,
     /** UUID: what its links are signed for; the tunnels of a kept name have the same, one after the other */

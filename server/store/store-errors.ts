@@ -29,17 +29,20 @@ export class UnansweredError extends Error {
 export class FullError extends Error {
   /** wall time in ms at which the next of them expires */
   readonly nextEnd: number;
+  /** Whether those are TCP tunnels, of which there may be fewer than of others. */
+  readonly isTcp: boolean;
 
-  constructor(nextEnd: number) {
+  constructor(nextEnd: number, isTcp = false) {
     super('there is no room for another one');
     this.name = 'FullError';
     this.nextEnd = nextEnd;
+    this.isTcp = isTcp;
   }
 }
 
 /** Another record has this value already, or there is no such claim to a domain, or verification of it. */
 export class ConflictError extends Error {
-  readonly field: 'name' | 'subdomain' | 'key' | 'slug' | 'domain' | 'claim' | 'verification';
+  readonly field: 'name' | 'subdomain' | 'key' | 'slug' | 'domain' | 'claim' | 'verification' | 'port';
 
   constructor(field: ConflictError['field']) {
     super(`the ${field} is taken or missing`);

@@ -41,6 +41,13 @@ export class FakeStream implements ByteStream {
     this.isPaused = false;
   }
 
+  /** Whether it was told that no bytes follow. */
+  hasEnd = false;
+
+  end(): void {
+    this.hasEnd = true;
+  }
+
   finish(): void {
     this.ended = 'finish';
   }
@@ -162,10 +169,10 @@ export class EdgeFixture {
     });
   }
 
-  /** Gives a stream to the connection that has waited longest. */
-  openStream(): FakeStream {
+  /** Gives a stream to the connection that has waited longest. @param wasWarm whether it was opened in advance */
+  openStream(wasWarm = false): FakeStream {
     const stream = new FakeStream();
-    this.dials.shift()?.opened(stream);
+    this.dials.shift()?.opened(stream, wasWarm);
     return stream;
   }
 }

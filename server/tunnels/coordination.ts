@@ -50,6 +50,8 @@ export interface CoordinationDeps {
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** see {@link LifecycleDeps.onTakenFromAgent} */
   readonly onTakenFromAgent?: LifecycleDeps['onTakenFromAgent'];
+  /** see {@link LifecycleDeps.ports} */
+  readonly ports?: LifecycleDeps['ports'];
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
@@ -70,6 +72,7 @@ export class Coordination {
   readonly #registry: TunnelRegistry;
   readonly #sync: StoreSync;
   readonly #clock: Clock;
+  readonly #hasPorts: boolean;
   readonly #recentlyEnded: RecentIds;
   readonly #recentlyChanged: RecentIds;
   readonly #lookup: NameLookup<OwnedTunnel>;
@@ -94,6 +97,7 @@ export class Coordination {
     this.#registry = registry;
     this.#sync = sync;
     this.#clock = clock;
+    this.#hasPorts = deps.ports !== undefined;
     this.#recentlyEnded = new RecentIds(clock);
     this.#recentlyChanged = new RecentIds(clock);
     this.#recentlyHeld = new RecentIds(clock);
@@ -124,7 +128,12 @@ export class Coordination {
       isPossible: isSlug,
       clock,
     });
-    this.#review = new StoreReview(clock, () => registry.all(), compare);
+    this.#review = new StoreReview(
+      clock,
+      () => registry.all(),
+      compare,
+      () => this.#followPorts(),
+    );
     this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
   }
@@ -136,7 +145,10 @@ export class Coordination {
    * @throws StoreError
    */
   async start(): Promise<void> {
-    if (!this.isAlone) return this.#sweep.start();
+    if (!this.isAlone) {
+      await this.#followPorts();
+      return this.#sweep.start();
+    }
     for await (const owned of storedTunnels(this.#store)) {
       const { tunnel, account } = owned;
       if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
@@ -315,6 +327,11 @@ export class Coordination {
         this.#lookup.forget(news.slug);
         this.#restingLookup.forget(news.slug);
         return this.#domainLookup.forget(news.domain);
+      case 'created-tcp':
+        this.#lookup.forget(news.slug);
+        // Visitors arrive at its port here as well. If the store fails, the next review queries it again.
+        if (this.#hasPorts) this.find(news.slug).catch(() => this.review());
+        return;
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
       case 'access':
@@ -331,6 +348,12 @@ export class Coordination {
     this.#domainLookup.clear();
     this.#restingLookup.clear();
     this.#review.request();
+  }
+
+  /** Listens on the ports of TCP tunnels that other relays have created. @throws StoreError */
+  async #followPorts(): Promise<void> {
+    if (!this.#hasPorts) return;
+    for (const owned of await this.#store.findTunnels('protocol', ['tcp'])) this.#meet(owned);
   }
 
   /** Loads a stored tunnel. An expired one is not revived; one that is live here ends by its own timer. */
@@ -440,6 +463,7 @@ export class StoreReview {
   readonly #clock: Clock;
   readonly #all: () => Iterable<LiveTunnel>;
   readonly #compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
+  readonly #meet: () => Promise<void>;
   #wanted = false;
   #running = false;
   #stopped = false;
@@ -447,15 +471,18 @@ export class StoreReview {
   /**
    * @param all all live tunnels
    * @param compare updates some of them from the store; rejects with StoreError
+   * @param meet learns of those that this relay has to know and does not; rejects with StoreError
    */
   constructor(
     clock: Clock,
     all: () => Iterable<LiveTunnel>,
     compare: (tunnels: readonly LiveTunnel[]) => Promise<void>,
+    meet: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#clock = clock;
     this.#all = all;
     this.#compare = compare;
+    this.#meet = meet;
   }
 
   /** All changes up to now will be noticed: by a review that starts now, or after the current one. */
@@ -484,6 +511,7 @@ export class StoreReview {
   async #review(): Promise<boolean> {
     try {
       let pause = 0;
+      await this.#meet();
       for (const batch of batches([...this.#all()], FOLLOW_BATCH)) {
         if (pause > 0) await this.#pause(pause);
         if (this.#stopped) break;

@@ -18,6 +18,7 @@ import {
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import type { StoreSync } from './store-sync.ts';
+import type { TcpPorts } from './tcp-ports.ts';
 
 /** Why a tunnel ended. */
 export type EndReason =
@@ -31,6 +32,8 @@ export type EndReason =
 export type TunnelNews =
   /** or an account keeps the name now, or has let it go; `domain` is empty for none */
   | { readonly kind: 'created'; readonly slug: string; readonly domain: string }
+  /** a TCP tunnel was created, on whose port every relay listens */
+  | { readonly kind: 'created-tcp'; readonly slug: string }
   /** the access policy, links or approval requests have changed, or a client has taken the tunnel over */
   | { readonly kind: 'access'; readonly id: string }
   | { readonly kind: 'extended'; readonly id: string; readonly expiresAt: number }
@@ -60,6 +63,8 @@ export interface LifecycleDeps {
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** called when a key other than an agent's has taken over an agent's tunnel; what agents' keys have opened must be closed */
   readonly onTakenFromAgent?: ((tunnel: LiveTunnel) => void) | undefined;
+  /** the ports of TCP tunnels, if there are such tunnels */
+  readonly ports?: Pick<TcpPorts, 'serve' | 'release'> | undefined;
   /** called when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
@@ -73,6 +78,7 @@ export class Lifecycle {
   readonly #onTraffic: LifecycleDeps['onTraffic'];
   readonly #onAccess: LifecycleDeps['onAccess'];
   readonly #onTakenFromAgent: LifecycleDeps['onTakenFromAgent'];
+  readonly #ports: LifecycleDeps['ports'];
   readonly #onEnd: LifecycleDeps['onEnd'];
   readonly #expiry: Expiry;
 
@@ -86,6 +92,7 @@ export class Lifecycle {
     this.#onTraffic = onTraffic;
     this.#onAccess = onAccess;
     this.#onTakenFromAgent = deps.onTakenFromAgent;
+    this.#ports = deps.ports;
     this.#onEnd = onEnd;
     this.#expiry = new Expiry(clock, onExpired);
   }
@@ -104,6 +111,7 @@ export class Lifecycle {
     const tunnel = new LiveTunnel(owned, this.#clock, this.#onTraffic);
     this.#registry.add(tunnel);
     this.#expiry.watch(tunnel);
+    if (tunnel.remotePort !== null) this.#ports?.serve(tunnel.remotePort);
     // Visitors have asked for approval on another relay, or before this one was restarted.
     if (owned.tunnel.knocks !== null) this.#onAccess(tunnel);
     return tunnel;
@@ -123,6 +131,7 @@ export class Lifecycle {
     if (!this.#registry.remove(tunnel)) return false;
     this.#expiry.forget(tunnel);
     this.#sync.forget(tunnel);
+    if (tunnel.remotePort !== null) this.#ports?.release(tunnel.remotePort);
     const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel.totals;
     this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
     this.#onEnd(tunnel, reason);

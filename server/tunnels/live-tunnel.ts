@@ -129,6 +129,11 @@ export class LiveTunnel implements LinkScope {
     this.#stored = { bytesIn: tunnel.bytesIn, bytesOut: tunnel.bytesOut, requests: tunnel.requests };
   }
 
+  /** Whether the bytes of its connections pass unread. */
+  get isRaw(): boolean {
+    return this.protocol !== 'http';
+  }
+
   /** What its client chose when it created the tunnel or took it over. */
   get terms(): CurrentTerms {
     return this.#terms;

@@ -7,6 +7,8 @@ export class TunnelRegistry {
   readonly #bySlug = new Map<string, LiveTunnel>();
   readonly #byDomain = new Map<string, LiveTunnel>();
   readonly #byId = new Map<string, LiveTunnel>();
+  /** TCP tunnels */
+  readonly #byPort = new Map<number, LiveTunnel>();
   readonly #byAccount = new Map<string, Set<LiveTunnel>>();
   readonly #reservedNames: ReadonlySet<string>;
 
@@ -47,6 +49,11 @@ export class TunnelRegistry {
     return this.#byId.get(id);
   }
 
+  /** The TCP tunnel with a port of the relay. */
+  byPort(port: number): LiveTunnel | undefined {
+    return this.#byPort.get(port);
+  }
+
   /** All tunnels, oldest first. */
   all(): IterableIterator<LiveTunnel> {
     return this.#byId.values();
@@ -78,6 +85,7 @@ export class TunnelRegistry {
   add(tunnel: LiveTunnel): void {
     this.#bySlug.set(tunnel.slug, tunnel);
     if (tunnel.domain !== null) this.#byDomain.set(tunnel.domain, tunnel);
+    if (tunnel.remotePort !== null) this.#byPort.set(tunnel.remotePort, tunnel);
     this.#byId.set(tunnel.id, tunnel);
     const siblings = this.#byAccount.get(tunnel.account.id);
     if (siblings === undefined) this.#byAccount.set(tunnel.account.id, new Set([tunnel]));
@@ -91,6 +99,8 @@ export class TunnelRegistry {
     if (this.#bySlug.get(tunnel.slug) === tunnel) this.#bySlug.delete(tunnel.slug);
     if (tunnel.domain !== null && this.#byDomain.get(tunnel.domain) === tunnel)
       this.#byDomain.delete(tunnel.domain);
+    const { remotePort } = tunnel;
+    if (remotePort !== null && this.#byPort.get(remotePort) === tunnel) this.#byPort.delete(remotePort);
     const siblings = this.#byAccount.get(tunnel.account.id);
     siblings?.delete(tunnel);
     if (siblings?.size === 0) this.#byAccount.delete(tunnel.account.id);

@@ -11,6 +11,8 @@ export interface StreamHandler {
   onBytes(piece: Buffer): void;
   /** After a `write` that returned `false`: more bytes are accepted again. */
   onRoom(): void;
+  /** The other side has sent everything, and still accepts bytes. For connections to TLS and TCP tunnels. */
+  onSentAll?(): void;
   /**
    * The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without notice. `code`: of
    * its close, for a handler that passes it on.
@@ -28,6 +30,8 @@ export interface ByteStream {
   write(chunk: Buffer): boolean;
   pause(): void;
   resume(): void;
+  /** Tells the other side, if it can be told, that no bytes follow. Only streams to tunnels have it. */
+  end?(): void;
   /** Ends the stream after what was written. The handler is no longer called. */
   finish(): void;
   /** Ends the stream because the visitor is gone or its request is malformed. The handler is no longer called. */
@@ -54,7 +58,11 @@ export interface Dial {
 
 /** Opens streams to tunnels. The handler is never called before `dial` has returned. */
 export interface Dialer {
-  dial(tunnel: LiveTunnel, handler: DialHandler): Dial;
+  /**
+   * @param peers of a connection to a TLS or TCP tunnel: the visitor's address and the one it has connected to, divided by a
+   *   space
+   */
+  dial(tunnel: LiveTunnel, handler: DialHandler, peers?: string): Dial;
   /** Whether the tunnel has no client, here or at another relay; never rejects. */
   isAway(tunnel: LiveTunnel): boolean | Promise<boolean>;
 }

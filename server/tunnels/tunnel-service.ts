@@ -13,6 +13,7 @@ import { mustReach, reachesTunnel } from '../accounts/api-keys.ts';
 import { type Caller, orRateLimited, teamAct } from '../accounts/team.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import type { PortRules } from '../store/queries/port-queries.ts';
 import type { NewAccess, Reach, TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type {
   AccountRecord,
@@ -34,12 +35,18 @@ import type { EndReason, Lifecycle, LifecycleDeps, TellPeers } from './lifecycle
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { StoreSync } from './store-sync.ts';
+import type { TcpPorts } from './tcp-ports.ts';
 
 /**
  * Number of random slugs that are tried before tunnel creation fails; with 50 random bits a second try is
  * already extremely rare.
  */
 export const SLUG_ATTEMPTS = 5;
+
+/** Number of ports in use by other programs that are tried before tunnel creation fails. */
+const PORT_ATTEMPTS = 20;
+/** Of a plan without TCP tunnels, none of which can end: the time is not told. */
+const FOREVER = 8.64e15;
 
 export interface TunnelServiceDeps {
   readonly store: Store;
@@ -50,8 +57,10 @@ export interface TunnelServiceDeps {
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel is reserved for its account, in seconds (protocol.md section 3.5) */
   readonly nameHold: number;
-  /** what tunnels can be; `undefined`: HTTP alone */
-  readonly protocols?: ReadonlySet<Protocol> | undefined;
+  /** Whether there can be TLS tunnels. */
+  readonly offersTls?: boolean;
+  /** the ports of TCP tunnels; `undefined`: there are no such tunnels */
+  readonly ports?: TcpPorts | undefined;
   /** notifies other relays on the same database, if there may be any */
   readonly tellPeers?: TellPeers | undefined;
   /**
@@ -81,6 +90,7 @@ interface Birth {
 }
 
 const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
+  port: API_ERRORS.portTaken,
   domain: API_ERRORS.domainInUse,
   claim: API_ERRORS.domainNotFound,
   verification: API_ERRORS.domainNotVerified,
@@ -95,7 +105,8 @@ export class TunnelService {
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
-  readonly #protocols: ReadonlySet<Protocol>;
+  readonly #offersTls: boolean;
+  readonly #ports: TcpPorts | undefined;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** slugs and current owners of tunnels that are being stored: their accounts may change during that time */
@@ -103,7 +114,7 @@ export class TunnelService {
   /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, tellPeers, protocols = new Set(['http']), ...given }: TunnelServiceDeps) {
+  constructor({ ttl, tellPeers, offersTls = false, ports, ...given }: TunnelServiceDeps) {
     const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
@@ -111,9 +122,10 @@ export class TunnelService {
     this.#log = log;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
-    this.#protocols = protocols;
+    this.#offersTls = offersTls;
+    this.#ports = ports;
     this.#sync = new StoreSync(store, clock, log);
-    this.coordination = new Coordination({ ...given, sync: this.#sync }, tellPeers);
+    this.coordination = new Coordination({ ...given, ports, sync: this.#sync }, tellPeers);
     this.#lifecycle = this.coordination.lifecycle;
   }
 
@@ -183,10 +195,26 @@ export class TunnelService {
    *
    * @throws ApiError 403 with the limit and when the next tunnel expires
    */
-  assertCapacity(account: AccountRecord): void {
-    const { maxTunnels } = PLAN_RULES[account.plan];
-    const ends = this.#registry.forAccount(account.id).map(({ expiresAt }) => expiresAt);
-    if (maxTunnels !== null && ends.length >= maxTunnels) throw noRoom(account, Math.min(...ends));
+  assertCapacity(account: AccountRecord, protocol: Protocol = 'http'): void {
+    const { maxTunnels, maxTcp } = PLAN_RULES[account.plan];
+    const tunnels = this.#registry.forAccount(account.id);
+    this.#mustHaveRoom(account, tunnels, maxTunnels);
+    if (protocol !== 'tcp' || this.#ports === undefined) return;
+    const ofTcp = tunnels.filter((tunnel) => tunnel.protocol === protocol);
+    this.#mustHaveRoom(account, ofTcp, maxTcp, true);
+  }
+
+  #mustHaveRoom(
+    account: AccountRecord,
+    tunnels: readonly LiveTunnel[],
+    max: number | null,
+    isTcp = false,
+  ): void {
+    if (max === null || tunnels.length < max) return;
+    throw noRoom(account, {
+      nextEnd: Math.min(...tunnels.map(({ expiresAt }) => expiresAt), FOREVER),
+      isTcp,
+    });
   }
 
   /**
@@ -196,15 +224,17 @@ export class TunnelService {
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
     const { protocol } = wanted;
-    if (!this.#protocols.has(protocol))
-      throw new ApiError(withValues(API_ERRORS.protocolUnavailable, { protocol }));
+    const isOffered = { http: true, tls: this.#offersTls, tcp: this.#ports !== undefined }[protocol];
+    if (!isOffered) throw new ApiError(withValues(API_ERRORS.protocolUnavailable, { protocol }));
     const birth: Birth = { account };
     this.#inserting.add(birth);
     try {
       const { tunnel, kept } = await orUnavailable(this.#insert(birth, wanted));
       const live =
         this.#registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel, kept });
-      this.coordination.tell({ kind: 'created', slug: tunnel.slug, domain: wanted.domain });
+      const { slug } = tunnel;
+      if (protocol === 'tcp') this.coordination.tell({ kind: 'created-tcp', slug });
+      else this.coordination.tell({ kind: 'created', slug, domain: wanted.domain });
       this.#log('tunnel created', { ...tunnelFields(live), ttl: live.terms.ttl, idle: live.terms.idle });
       return live;
     } finally {
@@ -428,6 +458,8 @@ export class TunnelService {
   async #insert(birth: Birth, wanted: NewTunnel): Promise<Pick<OwnedTunnel, 'tunnel' | 'kept'>> {
     const { account } = birth;
     const { maxTunnels } = PLAN_RULES[account.plan];
+    /** ports that other programs use */
+    const avoid: number[] = [];
     for (let attempt = 1; ; attempt += 1) {
       const slug = wanted.name === '' ? randomSlug() : wanted.name;
       this.#mustBeAllowed(slug, wanted.wildcard);
@@ -435,10 +467,17 @@ export class TunnelService {
       const tunnel = this.#newRecord(account, wanted, slug);
       try {
         await this.#sync.clear(slug);
-        const nameHold = this.#nameHold * 1000;
-        return await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold });
+        const tcp = this.#portRules(account, wanted, avoid);
+        const rules = { maxTunnels, nameHold: this.#nameHold * 1000, tcp };
+        const stored = await this.#store.insertTunnel(tunnel, rules);
+        const { remotePort } = stored.tunnel;
+        if (remotePort === null || (await this.#ports?.bind(remotePort)) === true) return stored;
+        avoid.push(remotePort);
+        await this.#store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], this.#clock.now());
+        if (wanted.remotePort !== undefined || avoid.length > PORT_ATTEMPTS)
+          throw new ApiError(API_ERRORS.portTaken);
       } catch (error) {
-        if (error instanceof FullError) throw noRoom(account, error.nextEnd);
+        if (error instanceof FullError) throw noRoom(account, error);
         if (error instanceof ConflictError) {
           if (error.field === 'slug' && wanted.name === '' && attempt < SLUG_ATTEMPTS) continue;
           throw new ApiError(CONFLICTS[error.field] ?? API_ERRORS.nameTaken);
@@ -448,6 +487,17 @@ export class TunnelService {
         throw error;
       }
     }
+  }
+
+  #portRules(
+    { plan }: AccountRecord,
+    { protocol, remotePort }: NewTunnel,
+    avoid: readonly number[],
+  ): PortRules | undefined {
+    if (protocol !== 'tcp' || this.#ports === undefined) return undefined;
+    const { maxTcp, maxNames } = PLAN_RULES[plan];
+    const maxPorts = maxTcp + maxNames;
+    return { ...this.#ports.range, wanted: remotePort, avoid, maxTunnels: maxTcp, maxPorts };
   }
 
   /**
@@ -496,18 +546,17 @@ export class TunnelService {
   }
 }
 
-function noRoom({ plan }: AccountRecord, nextEnd: number): ApiError {
-  const { title, maxTunnels } = PLAN_RULES[plan];
+function noRoom({ plan }: AccountRecord, { nextEnd, isTcp }: Pick<FullError, 'nextEnd' | 'isTcp'>): ApiError {
+  const { title, maxTunnels, maxTcp } = PLAN_RULES[plan];
+  const number = isTcp ? maxTcp : (maxTunnels ?? 0);
   const time = new Date(nextEnd).toISOString();
-  const remedy = {
-    code: 'wait',
-    text: `close one, or wait until ${time}, when the next one expires`,
-    values: { time },
-  };
-  const tunnels = { code: 'any', text: 'tunnels' };
-  return new ApiError(
-    withValues(API_ERRORS.tooManyTunnels, { plan: title, number: maxTunnels ?? 0, tunnels, remedy }),
-  );
+  const tunnels = isTcp ? { code: 'tcp', text: 'TCP tunnels' } : { code: 'any', text: 'tunnels' };
+  const wait = `close one, or wait until ${time}, when the next one expires`;
+  const remedy =
+    number > 0
+      ? { code: 'wait', text: wait, values: { time } }
+      : { code: 'plan', text: 'ask the operator for a higher plan' };
+  return new ApiError(withValues(API_ERRORS.tooManyTunnels, { plan: title, number, tunnels, remedy }));
 }
 
 function createdWith({

@@ -69,9 +69,9 @@ export class HopDialer {
   }
 
   /** Opens a stream to the client of a tunnel on another relay. The handler may be called before this returns. */
-  visit(to: RelayAddress, tunnelId: string, handler: VisitHandler): Dial {
+  visit(to: RelayAddress, tunnelId: string, handler: VisitHandler, peers = ''): Dial {
     const relay = this.#relay(to);
-    if (relay !== undefined) return relay.visit(tunnelId, handler);
+    if (relay !== undefined) return relay.visit(tunnelId, handler, peers);
     handler.failed(LOST);
     return { cancel() {} };
   }
@@ -135,7 +135,7 @@ class OtherRelay {
     }
   }
 
-  visit(tunnelId: string, handler: VisitHandler): Dial {
+  visit(tunnelId: string, handler: VisitHandler, peers: string): Dial {
     let stream: TrunkStream | undefined;
     let isOver = false;
     const openOn = (trunk: Trunk | undefined, onLost: () => void): void => {
@@ -157,7 +157,7 @@ class OtherRelay {
         onStreamDrain() {},
         onStreamClose: (code) => (code === CloseCode.abnormal ? onLost() : handler.failed(LOST)),
       });
-      visit.write(writeRequest({ kind: 'visit', id: tunnelId }));
+      visit.write(writeRequest({ kind: 'visit', id: tunnelId, peers }));
     };
     // A trunk may be lost just when it is needed: a new one is tried once.
     const openAnew = async (): Promise<void> => openOn(await this.#fresh(), () => handler.failed(LOST));

@@ -24,7 +24,7 @@ export interface TakeHop {
   /** the connection of a data socket or a trunk */
   upgrade(request: HopRequest, socket: Duplex): void;
   /** a visitor of a tunnel; must attach to the stream before it returns, or close it */
-  visit(tunnelId: string, stream: TrunkStream): void;
+  visit(tunnelId: string, stream: TrunkStream, peers: string): void;
 }
 
 interface HopListenerOptions {
@@ -146,7 +146,7 @@ class PendingRequest implements ByteStreamHandler {
     const request = line && readRequest(line, this.#via);
     if (request === undefined) return this.#stream.destroy();
     this.#stream.unread(read.subarray(end + 1));
-    if (request.kind === 'visit') return this.#take.visit(request.id, this.#stream);
+    if (request.kind === 'visit') return this.#take.visit(request.id, this.#stream, request.peers);
     const socket = new HopSocket(this.#stream);
     this.#stream.attach(socket);
     this.#take.upgrade(request, socket);

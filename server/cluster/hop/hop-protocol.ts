@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { CloseCode } from '../../../shared/control.ts';
+import { CloseCode, PEERS_MAX_LENGTH } from '../../../shared/control.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import {
@@ -113,12 +113,15 @@ export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: 
 interface VisitRequest {
   readonly kind: 'visit';
   readonly id: string;
+  /** as in `Dialer.dial`, else empty */
+  readonly peers: string;
 }
 
 /** The line that a stream begins with. */
 export function writeRequest(request: ForwardedUpgrade | VisitRequest): Buffer {
   const { kind, id } = request;
-  const fields = kind === 'visit' ? [kind, id] : [kind, id, request.key, request.authorization ?? ''];
+  const fields =
+    kind === 'visit' ? [kind, id, request.peers] : [kind, id, request.key, request.authorization ?? ''];
   return Buffer.from(`${JSON.stringify(fields)}\n`);
 }
 
@@ -136,7 +139,8 @@ export function readRequest(line: Buffer, via: string): HopRequest | VisitReques
   if (!Array.isArray(fields)) return undefined;
   const [kind, id, key, authorization] = fields as unknown[];
   if (typeof id !== 'string') return undefined;
-  if (kind === 'visit') return { kind, id };
+  if (kind === 'visit')
+    return typeof key === 'string' && key.length <= PEERS_MAX_LENGTH ? { kind, id, peers: key } : undefined;
   if (kind !== 'data' && kind !== 'trunk') return undefined;
   if (typeof key !== 'string' || typeof authorization !== 'string') return undefined;
   return { kind, id, key, authorization: authorization === '' ? undefined : authorization, via };

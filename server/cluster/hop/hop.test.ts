@@ -96,8 +96,10 @@ describe('the request of a hop', () => {
       assert.equal(line.indexOf('\n'), line.length - 1);
       assert.deepEqual(readRequest(line.subarray(0, -1), 'two'), { ...sent, via: 'two' });
     }
-    const visit = { kind: 'visit', id: 'tunnel' } as const;
-    assert.deepEqual(readRequest(writeRequest(visit), 'two'), visit);
+    for (const peers of ['', '203.0.113.7:51234 192.0.2.1:10022']) {
+      const visit = { kind: 'visit', id: 'tunnel', peers } as const;
+      assert.deepEqual(readRequest(writeRequest(visit), 'two'), visit);
+    }
   });
 });
 
@@ -125,7 +127,10 @@ describe('HopListener', () => {
       port: 0,
       incarnation: 'one',
       secret: SECRET,
-      take: { upgrade: (hop, stream) => take(hop, stream), visit: (id, stream) => visit(id, stream) },
+      take: {
+        upgrade: (hop, stream) => take(hop, stream),
+        visit: (id, stream, peers) => visit(id, stream, peers),
+      },
     });
   });
 

@@ -8,6 +8,7 @@ import { bySlug, ENDED_COLUMNS, endTunnels, mustNotBeSuspended } from './ending-
 import { revokedLinksOf } from './link-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import { actEnding, change, type Db, read } from './operation.ts';
+import { givePort, type PortRules } from './port-queries.ts';
 
 /** The rules that are checked at the moment a tunnel is stored. */
 interface InsertRules {
@@ -15,6 +16,8 @@ interface InsertRules {
   readonly maxTunnels: number | null;
   /** ms during which the slug of an ended tunnel stays reserved for its account */
   readonly nameHold: number;
+  /** for a TCP tunnel */
+  readonly tcp?: PortRules | undefined;
 }
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
@@ -25,7 +28,7 @@ const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
  *
  * @param rules nothing is limited without them
  * @returns the tunnel, with the links that earlier tunnels of its name have left if the account keeps that
- * @throws FullError; ConflictError `claim`, if the account has not claimed the domain, or `verification`, if it has not
+ * @throws FullError; ConflictError `port`, if there is none to have; `claim`, if the account has not claimed the domain, or `verification`, if it has not
  *   verified it; `domain`, if another tunnel has it or a suspended one had it; `slug`, also if it is held for another account, an account's subdomain or a host of
  *   another account's wildcard tunnel
  */
@@ -33,8 +36,9 @@ export const insertTunnel = change(
   async (
     db,
     tunnel: TunnelRecord,
-    { maxTunnels, nameHold }: InsertRules = UNLIMITED,
+    { maxTunnels, nameHold, tcp }: InsertRules = UNLIMITED,
   ): Promise<Pick<OwnedTunnel, 'tunnel' | 'kept'>> => {
+    if (tcp !== undefined) await lockAccount(db, 'id', tunnel.accountId);
     if (maxTunnels !== null) await mustHaveRoom(db, tunnel, maxTunnels);
     if (tunnel.domain !== null) await mustBeVerified(db, tunnel.accountId, tunnel.domain);
     if (!(await tryInsert(db, tunnel))) {
@@ -47,7 +51,8 @@ export const insertTunnel = change(
     await mustNotBeSuspended(db, tunnel);
     await keepAgents(db, tunnel);
     await mustBeFreeForTunnel(db, tunnel, tunnel.createdAt, nameHold);
-    return await withLinks(db, tunnel);
+    const remotePort = tcp === undefined ? null : await givePort(db, tunnel, tcp);
+    return await withLinks(db, { ...tunnel, remotePort });
   },
 );
 
@@ -152,7 +157,7 @@ export const tunnelIds = read(async (db): Promise<string[]> => {
 export const findTunnels = read(
   async (
     db,
-    by: 'id' | 'slug' | 'domain' | 'accountId',
+    by: 'id' | 'slug' | 'domain' | 'accountId' | 'protocol',
     values: readonly string[],
   ): Promise<OwnedTunnel[]> => {
     if (values.length === 0) return [];

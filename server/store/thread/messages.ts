@@ -22,13 +22,13 @@ export type Report =
 /** An error, as far as its kind matters to the caller. */
 export type Failure =
   | { readonly kind: 'conflict'; readonly field: ConflictError['field'] }
-  | { readonly kind: 'full'; readonly nextEnd: number }
+  | { readonly kind: 'full'; readonly nextEnd: number; readonly isTcp: boolean }
   | { readonly kind: 'store'; readonly text: string; readonly unanswered: boolean }
   | { readonly kind: 'bug'; readonly message: string; readonly stack: string | undefined };
 
 export function failureOf(error: unknown): Failure {
   if (error instanceof ConflictError) return { kind: 'conflict', field: error.field };
-  if (error instanceof FullError) return { kind: 'full', nextEnd: error.nextEnd };
+  if (error instanceof FullError) return { kind: 'full', nextEnd: error.nextEnd, isTcp: error.isTcp };
   if (error instanceof StoreError) {
     const unanswered = error.cause instanceof UnansweredError;
     return { kind: 'store', text: describeError(error.cause), unanswered };
@@ -42,7 +42,7 @@ export function errorOf(failure: Failure): Error {
     case 'conflict':
       return new ConflictError(failure.field);
     case 'full':
-      return new FullError(failure.nextEnd);
+      return new FullError(failure.nextEnd, failure.isTcp);
     case 'store': {
       const cause = new Error(failure.text);
       return new StoreError(failure.unanswered ? new UnansweredError(cause) : cause);
