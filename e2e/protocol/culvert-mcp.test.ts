@@ -276,7 +276,7 @@ describe('culvert mcp', () => {
       { headers: ['Content-Length: 9'] },
       { path: '/a HTTP/1.1\r\nX: y' },
       { method: 'GET / HTTP/1.1\r\n\r\nPOST' },
-      { body: 'x'.repeat(70_000) },
+      { body: 'x'.repeat(270_000) },
     ])
       await refused('send_request', { tunnel: slug, request: 1, ...change });
     assert.equal(seen.length, before);
@@ -447,7 +447,7 @@ describe('culvert mcp', () => {
         method: 'ping',
         params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } },
       },
-      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${'x'.repeat(3 * 1024 * 1024)}"}}`,
+      `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${'x'.repeat(5 * 1024 * 1024)}"}}`,
       '',
     ];
     for (const message of wrong) say(message);
