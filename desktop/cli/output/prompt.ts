@@ -72,7 +72,7 @@ function opener(platform: NodeJS.Platform, url: string): readonly [program: stri
 
 /**
  * @param url a web address; anything else is not opened
- * @param failed told in a sentence if nothing opens it
+ * @param failed told in a sentence, without its full stop, if nothing opens it
  */
 export function openAddress(
   url: string,
@@ -80,6 +80,7 @@ export function openAddress(
   platform: NodeJS.Platform = process.platform,
 ): void {
   if (/^https?:\/\//.test(url)) openWith(opener(platform, url), url, failed, platform);
+  else failed('A browser can open only the addresses of tunnels for HTTP');
 }
 
 /** Whether a browser can be seen where this command runs, and somebody looks. */

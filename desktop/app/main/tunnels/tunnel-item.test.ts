@@ -3,6 +3,7 @@ import { toMessage } from '../../../client/messages.ts';
 import { fakeServed } from '../../../testing/served.ts';
 import { SPEC } from '../../../testing/tunnel-spec.ts';
 import { DEFAULT_LOCALE, setLocale, t } from '../../messages/translate.ts';
+import { localPort } from '../../../client/local/local-service.ts';
 import { savedTunnelSchema } from './create-form-schema.ts';
 import { TunnelItem } from './tunnel-item.ts';
 
@@ -29,5 +30,17 @@ describe('a tunnel of the list', () => {
       assert.deepEqual(again.settings.keep?.away, keep?.away);
       assert.equal(again.settings.keep === undefined, keep === undefined);
     }
+  });
+
+  it('is remembered with how it carries bytes, of which nothing else is accepted', () => {
+    const raw = { protocol: 'tcp', remotePort: 10_022, proxyProtocol: true } as const;
+    const target = { ...localPort(22), raw };
+    const { saved } = new TunnelItem(fakeServed({ settings: { ...SPEC_SETTINGS, target } }).served);
+    const stored = JSON.parse(JSON.stringify(saved)) as typeof saved;
+    const again = savedTunnelSchema.validateSync(stored, { strict: true });
+    assert.deepEqual(again.settings.target, target);
+    const other = { ...target, raw: { ...raw, protocol: 'udp' } };
+    const wrong = { ...stored, settings: { ...stored.settings, target: other } };
+    assert.throws(() => savedTunnelSchema.validateSync(wrong, { strict: true }));
   });
 });
