@@ -1,6 +1,5 @@
 /** The machine that the figures were measured on, without its name or paths, and the programs that it needs. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
 import { arch, cpus, loadavg, release, totalmem, type } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -11,8 +10,6 @@ export type Machine = ReturnType<typeof describeMachine>;
 /** Installs missing packages of Debian. */
 export function install(...packages: readonly string[]): void {
   execFileSync('sh', [SETUP, ...packages], { stdio: ['ignore', 'inherit', 'inherit'], timeout: 600_000 });
-  // sshd requires this directory when it runs as root, even with a custom configuration.
-  if (process.getuid?.() === 0) mkdirSync('/run/sshd', { recursive: true });
 }
 
 /** @param programs commands that print the versions of the programs involved */

@@ -1,10 +1,11 @@
 /** A subject of the comparison: a way from a visitor to a local service. */
-import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Authority, CertificateFiles } from '../support/certificates.ts';
 import { startProgram } from '../support/child.ts';
+import { SSHD, sshFiles } from '../support/ssh.ts';
 import { type NativeServer, runNginx, runServer } from '../support/native-server.ts';
 import { Culvert, type Environment, Relay, temporaryDirectory } from '../support/programs.ts';
 import type { Scope } from '../support/scope.ts';
@@ -178,17 +179,28 @@ export async function startFiles(scope: Scope, sizes: readonly number[]): Promis
   return port;
 }
 
+/** Options of a client of ssh that only forwards ports. */
+export const FORWARDS_ONLY = ['-N', '-o', 'ExitOnForwardFailure=yes'];
+
 /** `ssh -R` to a dedicated sshd, with keys generated for this run. */
 export const ssh: Peer = {
   name: 'ssh',
   title: 'ssh -R (OpenSSH)',
   async start(scope, servicePort) {
     const [sshPort, port] = [await closedPort(), await closedPort()];
-    const { settings, options } = await sshFiles(scope, '127.0.0.1', sshPort);
+    const { settings, options } = sshFiles(scope, '127.0.0.1', sshPort);
     const server = await runServer(scope, sshPort, SSHD, ['-D', '-e', '-f', settings]);
     const remote = `127.0.0.1:${port}:127.0.0.1:${servicePort}`;
     const to = `${userInfo().username}@127.0.0.1`;
-    const client = await runServer(scope, port, 'ssh', [...options, '-R', remote, to]);
+    const client = await runServer(scope, port, 'ssh', [
+      ...options,
+      ...FORWARDS_ONLY,
+      '-p',
+      String(sshPort),
+      '-R',
+      remote,
+      to,
+    ]);
     return {
       port,
       host: '127.0.0.1',
@@ -197,40 +209,3 @@ export const ssh: Peer = {
     };
   },
 };
-
-export const SSHD = '/usr/sbin/sshd';
-
-/**
- * Generates keys for an sshd, and a client that only forwards ports.
- *
- * @param address where sshd listens
- * @param more lines of its configuration
- * @returns the path of its configuration, and options of the client
- */
-export async function sshFiles(
-  scope: Scope,
-  address: string,
-  port: number,
-  more = '',
-): Promise<{ readonly settings: string; readonly options: readonly string[] }> {
-  const folder = temporaryDirectory(scope);
-  const [hostKey, userKey] = [join(folder, 'host'), join(folder, 'user')];
-  for (const path of [hostKey, userKey])
-    await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(20_000);
-  const settings = join(folder, 'sshd_config');
-  writeFileSync(
-    settings,
-    `ListenAddress ${address}
-Port ${port}
-HostKey ${hostKey}
-AuthorizedKeysFile ${userKey}.pub
-PidFile none
-StrictModes no
-UsePAM no
-PasswordAuthentication no
-${more}`,
-  );
-  const known = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
-  const identity = ['-F', 'none', '-i', userKey, '-o', 'IdentitiesOnly=yes', ...known];
-  return { settings, options: [...identity, '-N', '-o', 'ExitOnForwardFailure=yes', '-p', String(port)] };
-}

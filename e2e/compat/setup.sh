@@ -4,9 +4,9 @@
 set -eu
 cd "$(dirname "$0")"
 folder=${1:-apps}
-set -- chromium libnss3-tools openssl python3
+set -- chromium curl libnss3-tools mosquitto mosquitto-clients nginx openssh-client openssh-server openssl postgresql postgresql-client python3 redis-server redis-tools
 [ "$folder" = apps ] ||
-  set -- "$@" apache2-bin aria2 cadaver curl docker-registry git libapache2-mod-svn nginx skopeo subversion
+  set -- "$@" apache2-bin aria2 cadaver docker-registry git libapache2-mod-svn skopeo subversion
 sh ../support/setup.sh "$@"
 cd "$folder"
 installed=node_modules/.installed-lock.json

@@ -78,6 +78,10 @@ export interface Handshake {
   /** path of the authority's certificate */
   readonly authority: string;
   readonly version: TlsVersion;
+  /** the name that it asks for; `localhost` by default */
+  readonly host?: string;
+  /** certificate of the client */
+  readonly client?: CertificateFiles;
   /** file that stores the session */
   readonly session: string;
 }
@@ -100,10 +104,14 @@ export function resume(handshake: Handshake): Shaken {
   return shake(handshake, '-sess_in', handshake.session);
 }
 
-function shake({ port, authority, version }: Handshake, ...sessions: string[]): Shaken {
-  const args = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', 'localhost', `-${version}`];
+function shake(
+  { port, authority, version, host = 'localhost', client }: Handshake,
+  ...sessions: string[]
+): Shaken {
+  const args = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', host, `-${version}`];
+  const own = client === undefined ? [] : ['-cert', client.cert, '-key', client.key];
   const trust = ['-CAfile', authority, '-verify_return_error', '-ign_eof'];
-  const output = execFileSync('openssl', [...args, ...trust, ...sessions], {
+  const output = execFileSync('openssl', [...args, ...trust, ...own, ...sessions], {
     input: REQUEST,
     encoding: 'utf8',
     timeout: 30_000,

@@ -312,7 +312,18 @@ export class Culvert {
     args: readonly string[] = [],
     environment: Environment = {},
   ): Promise<Culvert> {
-    const child = spawnCulvert(scope, ['http', String(localPort), '--json', ...args], {
+    return await Culvert.run(scope, relay, key, ['http', String(localPort), ...args], environment);
+  }
+
+  /** Starts any command that opens a tunnel, such as `tcp PORT`, as {@link Culvert.start}. */
+  static async run(
+    scope: Scope,
+    relay: { readonly url: string },
+    key: string,
+    words: readonly string[],
+    environment: Environment = {},
+  ): Promise<Culvert> {
+    const child = spawnCulvert(scope, [...words, '--json'], {
       CULVERT_RELAY: relay.url,
       CULVERT_API_KEY: key,
       ...environment,

@@ -32,6 +32,10 @@ has() {
     iproute2) command -v ip >/dev/null ;;
     openssh-server) [ -x /usr/sbin/sshd ] ;;
     openssh-client) command -v ssh >/dev/null ;;
+    mosquitto) [ -x /usr/sbin/mosquitto ] ;;
+    mosquitto-clients) command -v mosquitto_pub >/dev/null ;;
+    redis-tools) command -v redis-cli >/dev/null ;;
+    postgresql-client) command -v psql >/dev/null ;;
     libnss3-tools) command -v certutil >/dev/null ;;
     haproxy) [ -x /usr/sbin/haproxy ] ;;
     postgresql) [ -d /usr/lib/postgresql ] ;;

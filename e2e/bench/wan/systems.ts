@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Authority } from '../../support/certificates.ts';
 import { CULVERT_SCRIPT, newApiKey, RELAY_SCRIPT, temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-import { SSHD, sshFiles } from '../peers.ts';
+import { FORWARDS_ONLY } from '../peers.ts';
+import { SSHD, sshFiles } from '../../support/ssh.ts';
 import { CLIENT_ADDRESS, type Lab, RELAY_ADDRESS } from './lab.ts';
 
 export interface System {
@@ -96,13 +97,13 @@ export async function startSystems(scope: Scope, lab: Lab, authority: Authority)
 /** An sshd of its own, and a client that starts again whenever it loses the connection. */
 async function startSsh(scope: Scope, lab: Lab): Promise<void> {
   const alive = 'ClientAliveInterval 15\nClientAliveCountMax 3\n';
-  const { settings, options } = await sshFiles(scope, RELAY_ADDRESS.client, SSHD_PORT, alive);
+  const { settings, options } = sshFiles(scope, RELAY_ADDRESS.client, SSHD_PORT, alive);
   lab.run('relay', SSHD, ['-D', '-e', '-f', settings]);
   const patience = ['ServerAliveInterval=15', 'ServerAliveCountMax=3', 'ConnectTimeout=10'].flatMap(
     (option) => ['-o', option],
   );
   const remote = `127.0.0.1:${FORWARDED_PORT}:127.0.0.1:${SERVICE_PORT}`;
-  const args = [...options, ...patience, '-R', remote];
+  const args = [...options, ...FORWARDS_ONLY, '-p', String(SSHD_PORT), ...patience, '-R', remote];
   const ending = new AbortController();
   scope.defer(() => ending.abort());
   const keepRunning = async (): Promise<void> => {

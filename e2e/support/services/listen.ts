@@ -82,6 +82,16 @@ export async function closedPort(): Promise<number> {
   }
 }
 
+/** Consecutive ports such as those of {@link closedPort}, in the form of CULVERT_TCP_PORTS. */
+export async function closedPorts(count: number): Promise<string> {
+  for (;;) {
+    const first = randomInt(CHOSEN_PORTS.first, CHOSEN_PORTS.behind - count);
+    let port = first;
+    while (port < first + count && (await reserve(port)) && (await isFree(port))) port += 1;
+    if (port === first + count) return `${first}-${port - 1}`;
+  }
+}
+
 /** Reserves a port among all processes that call this, as long as this process lives. */
 async function reserve(port: number): Promise<boolean> {
   const socket = createSocket('udp4').unref();
