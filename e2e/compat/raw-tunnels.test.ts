@@ -99,11 +99,15 @@ describe('through a TCP tunnel', () => {
     writeFileSync(settings, `listener ${local} 127.0.0.1\nallow_anonymous true\nuser root\n`);
     await runServer(scope, local, '/usr/sbin/mosquitto', ['-c', settings]);
     const broker = ['-h', '127.0.0.1', '-p', String(await expose(local)), '-t', 'door'];
-    const heard = new Child('mosquitto_sub', [...broker, '-d']);
+    const publish = (...message: string[]) => run('mosquitto_pub', [...broker, '-q', '2', ...message]);
+    await publish('-r', '-m', 'ready');
+    const heard = new Child('mosquitto_sub', [...broker, '-C', '2']);
     scope.defer(() => heard.end());
-    await heard.printed(/Subscribed/);
-    await run('mosquitto_pub', [...broker, '-q', '2', '-m', 'open']);
-    await heard.line((line) => (line === 'open' ? line : undefined));
+    // The retained message shows that it has subscribed.
+    await heard.line((line) => (line === 'ready' ? line : undefined));
+    await publish('-m', 'open');
+    assert.equal((await heard.exit()).code, 0);
+    assert.deepEqual(heard.lines, ['ready', 'open']);
   });
 });
 
