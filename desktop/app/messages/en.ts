@@ -505,6 +505,7 @@ const LOG = {
   'log.empty': 'The log is empty.',
   'log.requests': 'Requests',
   'log.requestsTo': 'Requests to {slug}',
+  'log.connectionsTo': 'Connections to {slug}',
   'log.imported': 'imported',
   'log.rehearsed.failed': 'Culvert responded instead of the local service, because of --fail.',
   'log.rehearsed.delayed': 'Culvert delayed this request, because of --delay.',
@@ -1240,6 +1241,7 @@ const TUNNELS = {
   'address.copyOf': 'Copy the address of {slug}',
   'address.isCopiedOf': 'Copied the address of {slug}',
   'meta.folder': 'folder <b>{folder}</b>',
+  'meta.connections': '<b>{requests, number}</b> {requests, plural, one {connection} other {connections}}',
   'meta.requests': '<b>{requests, number}</b> {requests, plural, one {request} other {requests}}',
   'tunnels.pulse':
     '{requests, plural, one {# request} other {# requests}} in the last minute, {errors, plural, =0 {none} other {#}} failed',

@@ -5,6 +5,7 @@ import type { KnownProject } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_NAMES, LANGUAGES, t, type TextKey } from '../../messages/translate.ts';
 import type { Channels } from '../bridge.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { isRaw } from './address.ts';
 import { targetText } from './request.ts';
 import type { Route } from './route.ts';
 import { isLive } from './tunnel-state.ts';
@@ -266,7 +267,9 @@ export async function copyAddress(
 function liveActions(tunnel: Named): readonly WindowAction[] {
   const { key } = tunnel;
   return [
-    of(tunnel, 'open', 'palette.open', ({ call }) => call('tunnel:open-url', { key }), 'open'),
+    ...(isRaw(tunnel)
+      ? []
+      : [of(tunnel, 'open', 'palette.open', ({ call }) => call('tunnel:open-url', { key }), 'open')]),
     {
       ...of(tunnel, 'stop', 'palette.stop', ({ call }) => call('tunnel:stop', { key }), 'stop'),
       only: 'app',

@@ -16,6 +16,11 @@ export function withoutScheme(url: string): string {
   return url.replace(/^https?:\/\//, '');
 }
 
+/** Whether it is that of a TLS or TCP tunnel, which has connections instead of requests, and which no browser opens. */
+export function isRaw({ url }: { readonly url: string }): boolean {
+  return !/^https?:\/\//.test(url);
+}
+
 /** Splits `https://shop-demo.tunnels.example.com` around its slug. The scheme and a trailing slash are left out. */
 export function addressParts(url: string, slug: string): AddressParts {
   const shown = withoutScheme(url).replace(/\/$/, '');

@@ -4,6 +4,7 @@ import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import { keptNames } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
+import { isRaw } from '../../model/address.ts';
 import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
 import { outageView } from '../../model/diagnostics.ts';
 import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
@@ -77,7 +78,11 @@ export function LogScreen({
 
   return (
     <Screen
-      title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
+      title={
+        tunnel === undefined
+          ? t('log.requests')
+          : t(isRaw(tunnel) ? 'log.connectionsTo' : 'log.requestsTo', { slug: tunnel.slug })
+      }
       heading={tunnel && <Title tunnel={tunnel} run={rowAction.run} />}
       actions={
         <>

@@ -5,7 +5,7 @@ import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { copyAddress } from '../../model/actions.ts';
-import { addressParts } from '../../model/address.ts';
+import { addressParts, isRaw } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import { otherState } from '../../model/tunnel-state.ts';
 import { type Action, CopiedContext, useAction, useShell } from '../../view/context.ts';
@@ -13,7 +13,7 @@ import { CopiedButton, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { Failure, FoldMark, Button, List } from '../../view/kit.tsx';
 import { CardLink, Extend, StayChip, useFoldFocus, useUnfolded } from './stay.tsx';
-import { RowButton } from './tunnel-row.tsx';
+import { RequestCount, RowButton } from './tunnel-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. @param areRows until they are unfolded */
 export function Others({
@@ -98,7 +98,11 @@ const OtherCard = memo(function OtherCard({
         <span class="word strong">{word}</span>
         {createdBy !== null && <span>{rich('others.createdBy', { label: createdBy })}</span>}
         <span class="where">{rich('others.whereAndPort', { where, port: localPort })}</span>
-        {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
+        {requests > 0 && (
+          <span class="requests">
+            <RequestCount of={tunnel} />
+          </span>
+        )}
         {lock.kind !== 'anyone' && <span>{accessWords(lock)}</span>}
       </p>
       {!isStopping && (
@@ -110,9 +114,11 @@ const OtherCard = memo(function OtherCard({
                 {t('log.requests')}
               </CardLink>
             )}
-            <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
-              {t('tunnels.open')}
-            </CardLink>
+            {!isRaw(tunnel) && (
+              <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
+                {t('tunnels.open')}
+              </CardLink>
+            )}
             <CardLink of={slug} look="link apart" act={stop}>
               {t('tunnels.stop')}
             </CardLink>
@@ -153,7 +159,7 @@ export function Address({
   );
   return (
     <span class="address copied-by-hand" dir="ltr" title={tunnel.url}>
-      {canOpen ? (
+      {canOpen && !isRaw(tunnel) ? (
         // For the mouse: the keyboard has Open.
         <a href={tunnel.url} tabIndex={-1} draggable={false} onClick={open}>
           {parts}

@@ -8,7 +8,6 @@ import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useAction, useShell } from '../../view/context.ts';
-import { rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { useKeptFocus } from '../../view/keyboard.ts';
 import { Button, Failure, FoldMark } from '../../view/kit.tsx';
@@ -16,7 +15,7 @@ import { RequestRow } from '../log/request-list.tsx';
 import { Address, CopyAddress } from './others.tsx';
 import { useFoldFocus, useUnfolded } from './stay.tsx';
 import { TunnelControls, useNextStep } from './tunnel-controls.tsx';
-import { Sparkline, TunnelRow } from './tunnel-row.tsx';
+import { RequestCount, Sparkline, TunnelRow } from './tunnel-row.tsx';
 
 /** One tunnel in a narrow window: its address, what can be done with it, and its last requests. */
 export const TunnelCard = memo(function TunnelCard({
@@ -111,7 +110,9 @@ function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
         {/* For a restarted tunnel, the relay counts from zero, and the rows are older. */}
         {requests > 0 && (
           <>
-            <span class="requests">{rich('meta.requests', { requests })}</span>
+            <span class="requests">
+              <RequestCount of={tunnel} />
+            </span>
             <Traffic tunnel={tunnel} />
           </>
         )}

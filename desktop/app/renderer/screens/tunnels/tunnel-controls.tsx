@@ -4,7 +4,7 @@ import type { TunnelStatus, TunnelView } from '../../../ipc/snapshot.ts';
 import type { AccessKind, KeptNameView, TunnelAccessView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { scanWords } from '../../model/access.ts';
-import { withoutScheme } from '../../model/address.ts';
+import { isRaw, withoutScheme } from '../../model/address.ts';
 import { keptWord } from '../../model/kept-names.ts';
 import { isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -110,7 +110,7 @@ export function TunnelControls({
       )}
       {!live && <EndedRow tunnel={tunnel} kept={kept} message={message} action={action} />}
       <Failure problem={action.error} />
-      {isAtRest && (shape === 'online' || shape === 'soon') && <Waiting tunnel={tunnel} />}
+      {isAtRest && (shape === 'online' || shape === 'soon') && !isRaw(tunnel) && <Waiting tunnel={tunnel} />}
     </div>
   );
 }
@@ -141,7 +141,7 @@ function Project({ tunnel: { project } }: { tunnel: TunnelView }): JSX.Element |
 
 /** What can be done with a live tunnel. */
 function Links({
-  tunnel: { key, slug, name },
+  tunnel,
   isHead,
   message,
   action,
@@ -151,6 +151,7 @@ function Links({
   message: JSX.Element | undefined;
   action: Action;
 }): JSX.Element {
+  const { key, slug, name } = tunnel;
   const { isOfCommand } = useShell();
   const { allowsNames } = useWindow().session.account;
   const { unfolded, toggle } = useUnfolded(key);
@@ -158,9 +159,11 @@ function Links({
   const canPause = !isOfCommand && allowsNames && name !== '';
   return (
     <span class="actions line s1">
-      <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
-        {t('tunnels.open')}
-      </CardLink>
+      {!isRaw(tunnel) && (
+        <CardLink of={slug} act={() => action.run('tunnel:open-url', { key })}>
+          {t('tunnels.open')}
+        </CardLink>
+      )}
       {isHead && (
         <CardLink of={slug} id={`qr-${key}`} aria-expanded={unfolded === 'qr'} act={() => toggle('qr')}>
           {t('tunnels.qr')}

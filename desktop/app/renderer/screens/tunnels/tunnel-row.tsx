@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
+import { isRaw } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import {
   sparklineDrawing,
@@ -39,12 +40,19 @@ export function TunnelRow({ tunnel, ...rest }: ButtonProps & { tunnel: TunnelVie
         {requests > 0 && (
           <span class="requests">
             <span aria-hidden="true">{countText(requests)}</span>
-            <span class="unseen">{rich('meta.requests', { requests })}</span>
+            <span class="unseen">
+              <RequestCount of={tunnel} />
+            </span>
           </span>
         )}
       </span>
     </RowButton>
   );
+}
+
+/** How many requests, or connections, there were. */
+export function RequestCount({ of }: { of: Pick<TunnelView, 'url' | 'requests'> }): JSX.Element {
+  return <>{rich(isRaw(of) ? 'meta.connections' : 'meta.requests', { requests: of.requests })}</>;
 }
 
 /** A row of the list, with a name and what follows it. */
