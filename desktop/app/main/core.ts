@@ -224,7 +224,7 @@ export class Core {
     this.snapshots.flush();
   };
 
-  /** A call has failed. What the window says of an unreachable relay must not outlast that, so it is noted at once. */
+  /** Notes that a call could not reach the relay, so that the window can drop its message once the relay is back. */
   readonly noteFailure = (error: unknown): void => {
     if (error instanceof RelayUnreachable)
       this.#inBackground('noting that the relay is unreachable', this.signIn.reached(error));

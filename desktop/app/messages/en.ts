@@ -914,7 +914,7 @@ const SIGN_IN = {
   'signIn.keep.session.kept':
     'The key is kept in memory only. You will have to sign in again after quitting Culvert.',
   'signIn.keep.file': 'In a file that only you can read',
-  'signIn.keep.file.hint': 'The file is not encrypted, so programs that you run can read it, too.',
+  'signIn.keep.file.hint': 'The file is not encrypted, so programs that you run can also read it.',
   'signIn.keep.file.kept': 'Stored in a file that only you can read. It is not encrypted.',
 } as const;
 

@@ -32,7 +32,7 @@ export interface BrowserAbilities {
   readonly notifies: 'yes' | 'no' | 'ask';
   /** Asks the user. Call it when the user has clicked. */
   askToNotify(): Promise<void>;
-  /** How the page asks its user for the path of a folder, which no browser tells; `undefined` if there is none. */
+  /** Asks the user for the path of a folder, which browsers do not tell; `undefined` if the user chooses none. */
   askForFolder?: (question: string) => Promise<string | undefined>;
 }
 

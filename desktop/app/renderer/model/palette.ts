@@ -36,7 +36,7 @@ export type PaletteLogs = ReadonlyMap<string, readonly RequestSummary[]>;
  * All entries, the likeliest of each group first.
  *
  * @param now wall-clock ms
- * @param logs the logs that were read; of others, the last few requests are known
+ * @param logs the logs that were read; without its log, a tunnel has its last few requests
  */
 export function paletteEntries(
   {
