@@ -99,8 +99,8 @@ describe('one request in full', () => {
       '/text': [{}, 'one line of many\n'.repeat(600_000)],
     });
     for (const [path, note] of [
-      ['/json', /^1\.0 MB\. Start of 10\.0 MB; an export as HAR has all of it$/],
-      ['/gzip', /^[\d.]+ [kM]B\. Start of a longer body\. Decompressed \(gzip\)$/],
+      ['/json', /^1 MiB\. Start of 9\.5 MiB; an export as HAR has all of it$/],
+      ['/gzip', /^[\d.]+ [KM]iB\. Start of a longer body\. Decompressed \(gzip\)$/],
     ] as const) {
       await show(path);
       await answer(page).getByText(note).waitFor();

@@ -85,7 +85,7 @@ appScenarios('the settings', (fixture) => {
     await expose(again, (await startHttpService(fixture.scope, (_, response) => response.end(body))).port);
     await visit((await restarted.tunnel()).url);
     await again.getByRole('button', { name: 'GET / 200' }).click();
-    await again.getByText('Start of 10.0 MB; an export as HAR has all of it').waitFor();
+    await again.getByText('Start of 9.5 MiB; an export as HAR has all of it').waitFor();
   });
 });
 
