@@ -72,6 +72,7 @@ const ALWAYS: readonly Exception[] = [
     suite: 'raw',
     reason: 'nginx passes on neither the ports of tunnels nor TLS; e2e/cluster/raw.test.ts',
   },
+  { suite: 'culvert-raw', reason: 'nginx does not pass on the ports of tunnels' },
   { suite: 'trunk', reason: NO_RESETS },
   { suite: 'trunk-large', reason: NO_RESETS },
 ];

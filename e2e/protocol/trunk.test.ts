@@ -368,7 +368,11 @@ describe('trunks (protocol.md section 10)', () => {
 
     /** Sent while a visitor's stream is in the middle of a response. */
     const VIOLATIONS: Record<string, (trunk: TrunkClient, id: number) => void> = {
-      'a frame of kind 7': (trunk, id) => trunk.send(7, id, 0),
+      'a frame of kind 8': (trunk, id) => trunk.send(8, id, 0),
+      'a second EOF': (trunk, id) => {
+        trunk.send(Kind.eof, id, 0);
+        trunk.send(Kind.eof, id, 0);
+      },
       'OPEN from a client': (trunk, id) => trunk.send(Kind.open, id + 1, 0),
     };
     for (const [what, violate] of Object.entries(VIOLATIONS)) {

@@ -4,7 +4,7 @@ import type { RelayAddress } from './client.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
 
 /** Kinds of frames (protocol.md section 10.2). */
-export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, moved: 6 } as const;
+export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, moved: 6, eof: 7 } as const;
 
 const HEADER_BYTES = 9;
 const WINDOW = 65_536;
