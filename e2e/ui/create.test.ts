@@ -10,7 +10,10 @@ import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-const openOptions = (page: Page) => page.getByRole('button', { name: 'Options' }).click();
+async function openOptions(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Options' }).click();
+  await page.getByRole('button', { name: 'More', exact: true }).click();
+}
 
 scenarios('a new tunnel', (fixture) => {
   it('has a random name, is copied, opened and extended, and shows its traffic as it arrives', async () => {

@@ -16,6 +16,7 @@ scenarios('a custom domain', (fixture) => {
     const site = await startSite(fixture.scope);
     await page.getByLabel('Port', { exact: true }).fill(String(site.port));
     await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByLabel('Your domain').selectOption({ label: 'Add a domain…' });
     const text = page.getByLabel('Domain', { exact: true });
     await text.fill('localhost');
@@ -55,6 +56,7 @@ scenarios('a custom domain', (fixture) => {
 
     await page.getByLabel('Port', { exact: true }).fill('9');
     await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByLabel('Your domain').selectOption('app.shop.test');
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('Another tunnel uses the domain.').waitFor();

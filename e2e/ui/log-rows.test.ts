@@ -130,7 +130,7 @@ describe('a log of up to ten thousand requests', () => {
     await page.keyboard.press('ArrowDown');
     await isAt(page, FEW - 1);
     await page.evaluate(
-      `[...document.querySelectorAll('.filter-chip')].find((chip) => /Errors/.test(chip.textContent)).click()`,
+      `[...document.querySelectorAll('.filter-chip')].find((chip) => /5xx/.test(chip.textContent)).click()`,
     );
     await isAt(page, FEW - 10);
   });

@@ -82,14 +82,14 @@ appScenarios('the request log', (fixture) => {
     await page.getByRole('button', { name: '1 new' }).click();
     await row(page, 'GET /late 200').waitFor();
 
-    await page.getByRole('button', { name: 'Errors 1' }).click();
+    await page.getByRole('button', { name: '4xx 1' }).click();
     await search.fill('miss');
     await eventually(20_000, () =>
       assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"search": "miss"/),
     );
     const openAgain = async (again: Page): Promise<void> => {
       await again.getByRole('button', { name: `All requests to ${slug}` }).click();
-      await again.getByRole('button', { name: 'Errors 1', pressed: true }).waitFor();
+      await again.getByRole('button', { name: '4xx 1', pressed: true }).waitFor();
       assert.equal(await again.getByLabel('Search requests').inputValue(), 'miss');
     };
     await page.reload();
@@ -127,8 +127,8 @@ appScenarios('the request log', (fixture) => {
       '<img src=x>',
     ]);
 
-    await page.getByText('2 secrets are left out of copies and exports').waitFor();
     await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByText('Copied as a curl command, without secrets.').waitFor({ state: 'attached' });
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await chooseMore(page, 'Export as HAR');
     await saved('without secrets');

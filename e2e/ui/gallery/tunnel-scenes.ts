@@ -222,6 +222,7 @@ export const FORM_SCENES: readonly Scene[] = [
   }),
   scene('create-domain', { tunnels: [QUIET_SHOP] }, async (page) => {
     await page.locator('#options-button').click();
+    await page.locator('.options .headers-fold').click();
     await page.locator('#domain').selectOption('shop.example.org');
     await page.locator('.domain-setup > .button').click();
     await page.locator('#lock-password').check();
@@ -229,6 +230,7 @@ export const FORM_SCENES: readonly Scene[] = [
   }),
   scene('create-problems', { tunnels: [SHOP] }, async (page) => {
     await page.locator('#options-button').click();
+    await page.locator('.options .headers-fold').click();
     await page.locator('#name').fill('café');
     await page.locator('#ttl').selectOption('custom');
     await page.locator('#custom-ttl').fill('soon');

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
-import { ALL, chips, filterOthers, filterTunnels, foundRequests, partOf, threads } from './filter.ts';
+import {
+  ALL,
+  chips,
+  filterOthers,
+  filterTunnels,
+  foundRequests,
+  methodParts,
+  partOf,
+  threads,
+} from './filter.ts';
 import { otherState } from './tunnel-state.ts';
 
 describe('search of tunnels', () => {
@@ -71,28 +80,29 @@ describe('the parts of a log', () => {
   it('have counts, and are left out if empty', () => {
     assert.deepEqual(
       chips(LOG_FILTER_LOG, ALL).map(({ label, count }) => `${label} ${count}`),
-      ['All 6', 'Errors 2', 'Slow 1', 'Live 1', 'GET 2', 'POST 4'],
+      ['All 6', '5xx 2', 'Slow 1', 'Live 1'],
     );
     assert.deepEqual(
-      chips(LOG_FILTER_LOG.slice(-1), 'errors').map(({ label, count }) => `${label} ${count}`),
-      ['All 1', 'Errors 0', 'Slow 1'],
+      chips(LOG_FILTER_LOG.slice(-1), 'refused').map(({ label, count }) => `${label} ${count}`),
+      ['All 1', '4xx 0', 'Slow 1'],
     );
   });
 
   it('do not include methods invented by visitors', () => {
     const odd = [
-      exampleRequest({ id: 9, method: 'errors' }),
+      exampleRequest({ id: 9, method: 'failed' }),
       exampleRequest({ id: 8, method: 'X'.repeat(17) }),
     ];
+    assert.deepEqual(methodParts(LOG_FILTER_LOG.slice(-1)), []);
     assert.deepEqual(
-      chips([...odd, ...LOG_FILTER_LOG], ALL).map(({ label, count }) => `${label} ${count}`),
-      ['All 8', 'Errors 2', 'Slow 1', 'Live 1', 'GET 2', 'POST 4', 'errors 1'],
+      methodParts([...odd, ...LOG_FILTER_LOG]).map(({ label, count }) => `${label} ${count}`),
+      ['GET 2', 'POST 4', 'failed 1'],
     );
-    assert.deepEqual(ids(partOf([...odd, ...LOG_FILTER_LOG], 'method errors')), [9]);
+    assert.deepEqual(ids(partOf([...odd, ...LOG_FILTER_LOG], 'method failed')), [9]);
   });
 
   it('contain what their name says', () => {
-    assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'errors')), [3, 2]);
+    assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'failed')), [3, 2]);
     assert.deepEqual(ids(partOf(LOG_FILTER_LOG, 'method POST')), [5, 4, 3, 2]);
     assert.deepEqual(
       ids(partOf([exampleRequest({ id: 7, webhook: 'stripe' }), ...LOG_FILTER_LOG], 'webhooks')),

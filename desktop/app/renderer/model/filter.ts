@@ -99,7 +99,7 @@ interface Chip {
 /** Requests that take longer are worth a look. */
 const SLOW_MS = 1000;
 /** Further methods, and longer ones, are probably invented by a visitor, and are found by the search. */
-const MOST_METHODS = 5;
+const MOST_METHODS = 12;
 const METHOD_MAX_CHARS = 16;
 /** Prefix of the id of a part by method. */
 const METHOD = 'method ';
@@ -107,7 +107,8 @@ export const ALL = 'all';
 
 const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: RequestSummary) => boolean])[] = [
   [ALL, 'log.chip.all', () => true],
-  ['errors', 'log.chip.errors', (request) => ['refused', 'failed', 'broken'].includes(outcome(request))],
+  ['refused', 'log.chip.refused', (request) => outcome(request) === 'refused'],
+  ['failed', 'log.chip.failed', (request) => ['failed', 'broken'].includes(outcome(request))],
   ['slow', 'log.chip.slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
   ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
@@ -120,18 +121,20 @@ export function chips(requests: readonly RequestSummary[], chosen: string): read
     label: t(label),
     count: requests.filter(has).length,
   }));
+  return parts.filter(({ id, count }) => id === ALL || id === chosen || count > 0);
+}
+
+/** The parts by method; none if a single method would contain all requests. */
+export function methodParts(requests: readonly RequestSummary[]): readonly Chip[] {
   const counts = new Map<string, number>();
   for (const { method } of requests) counts.set(method, (counts.get(method) ?? 0) + 1);
   const methods = [...counts.keys()].filter(({ length }) => length <= METHOD_MAX_CHARS).toSorted();
-  const byMethod = methods.slice(0, MOST_METHODS).map((method) => ({
+  if (methods.length < 2) return [];
+  return methods.slice(0, MOST_METHODS).map((method) => ({
     id: METHOD + method,
     label: escapeUnprintable(method),
     count: counts.get(method) ?? 0,
   }));
-  // A single method would contain all requests.
-  return [...parts, ...(methods.length > 1 ? byMethod : [])].filter(
-    ({ id, count }) => id === ALL || id === chosen || count > 0,
-  );
 }
 
 /** The requests of a part; its id is one of {@link chips}. */

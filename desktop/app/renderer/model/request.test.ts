@@ -15,7 +15,11 @@ import {
   NOTHING_KNOWN,
   outcome,
   phases,
-  phaseWords,
+  faultCode,
+  faultWords,
+  fromText,
+  phaseTexts,
+  reasonText,
   previewText,
   replayProblem,
   savedMessage,
@@ -210,31 +214,65 @@ describe('the known part of a log', () => {
 });
 
 function timeWords(timing: Timing, durationMs?: number, isBroken = false): string {
-  return phaseWords(phases({ timing, durationMs }), isBroken);
+  return phaseTexts(phases({ timing, durationMs }), isBroken)
+    .map(({ words }) => words)
+    .join(' · ');
 }
+
+describe('a request in words', () => {
+  const request = { startLine: '', fields: [], body: new Uint8Array(), isTruncated: false };
+  const response = { ...request, startLine: 'HTTP/1.1 502 Bad \u202eGateway' };
+
+  it('has the reason that was sent, unless the response was cut off', () => {
+    assert.equal(reasonText({ response, isBroken: false }), 'Bad \\u{202e}Gateway');
+    assert.equal(reasonText({ response, isBroken: true }), '');
+    const bare = { ...response, startLine: 'HTTP/1.1 200 ' };
+    assert.equal(reasonText({ response: bare, isBroken: false }), '');
+  });
+
+  it('tells who sent it: a visitor, not the window', () => {
+    const fields = [
+      ['User-Agent', 'Mozilla/5.0 (X11; Linux) Firefox/150.0'],
+      ['X-Forwarded-For', '203.0.113.9'],
+    ] as const;
+    const sent = { request: { ...request, fields }, isImported: false, replayOf: undefined };
+    assert.equal(fromText(sent), 'Firefox on Linux, 203.0.113.9');
+    assert.equal(fromText({ ...sent, replayOf: 1 }), undefined);
+    assert.equal(fromText({ ...sent, isImported: true }), undefined);
+    assert.equal(fromText({ ...sent, request }), undefined);
+  });
+
+  it('tells that Culvert answered, and why', () => {
+    const fields = [['Culvert-Error', 'local-reset']] as const;
+    assert.equal(faultCode({ response: { ...response, fields }, status: 502 }), 'local-reset');
+    assert.equal(faultCode({ response, status: 502 }), undefined);
+    assert.equal(faultWords('local-reset'), 'Your server closed the connection without answering.');
+    assert.equal(faultWords('odd'), 'Culvert answered instead of your server (odd).');
+  });
+});
 
 describe('the phases of a request', () => {
   const none = { waitedMs: 0, connectedMs: undefined, answeredMs: undefined };
 
-  it('are consecutive, and the server is named first', () => {
+  it('are consecutive, and told in their order', () => {
     assert.equal(
       timeWords({ waitedMs: 4, connectedMs: 2, answeredMs: 47 }, 1550),
-      'Your server 45 ms · relay 4 ms · connect 2 ms · rest 1.5 s',
+      'Relay 4 ms · Connect 2 ms · Your server 45 ms · Rest 1.5 s',
     );
   });
 
   it('end where the request is now', () => {
-    assert.equal(timeWords(none), 'Relay 0 ms · connect so far');
-    assert.equal(timeWords({ ...none, connectedMs: 1 }), 'Your server so far · relay 0 ms · connect 1 ms');
-    assert.match(timeWords({ ...none, connectedMs: 1, answeredMs: 5 }), /rest so far$/);
-    assert.match(timeWords({ ...none, connectedMs: 1 }, undefined, true), /^Your server cut off/);
-    assert.match(timeWords({ ...none, connectedMs: 1 }, 9), /^Your server 8 ms/);
+    assert.equal(timeWords(none), 'Relay 0 ms · Connect so far');
+    assert.equal(timeWords({ ...none, connectedMs: 1 }), 'Relay 0 ms · Connect 1 ms · Your server so far');
+    assert.match(timeWords({ ...none, connectedMs: 1, answeredMs: 5 }), /Rest so far$/);
+    assert.match(timeWords({ ...none, connectedMs: 1 }, undefined, true), /Your server cut off$/);
+    assert.match(timeWords({ ...none, connectedMs: 1 }, 9), /Your server 8 ms$/);
   });
 
   it('have no server phase if nothing listened', () => {
     assert.equal(
       timeWords({ waitedMs: 0, connectedMs: undefined, answeredMs: 3 }, 4),
-      'Relay 0 ms · connect 3 ms · rest 1 ms',
+      'Relay 0 ms · Connect 3 ms · Rest 1 ms',
     );
   });
 

@@ -10,8 +10,10 @@ import {
   matchingMessages,
   readableTarget,
   textIn,
+  utf8Text,
 } from '../../../client/inspector/readable.ts';
 import {
+  fieldValues,
   LOG_START,
   type LogPoint,
   type LogUpdate,
@@ -24,9 +26,10 @@ import {
   type SocketMessages,
   type Verdict,
 } from '../../../client/inspector/records.ts';
+import { agentWords } from '../../ipc/snapshot.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
-import { bytesText, capitalised, latencyText, preciseClockText } from './numbers.ts';
+import { bytesText, latencyText, preciseClockText } from './numbers.ts';
 
 type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
 
@@ -51,6 +54,43 @@ export function statusText(request: RequestSummary): string {
   if (request.status === undefined)
     return request.isBroken ? t('request.status.broken') : t('request.status.waiting');
   return request.isBroken ? t('request.status.cut', { status: request.status }) : String(request.status);
+}
+
+/** What the status says in words, as it was sent: `Internal Server Error`. */
+export function reasonText({ response, isBroken }: Pick<RequestDetail, 'response' | 'isBroken'>): string {
+  if (response === undefined || isBroken) return '';
+  return escapeUnprintable(utf8Text(/^\S+ \d{3} (.*)$/.exec(response.startLine)?.[1] ?? ''));
+}
+
+/** Who sent it: `Safari on iPhone, 203.0.113.9`. The relay sets the address. */
+export function fromText({
+  request,
+  isImported,
+  replayOf,
+}: Pick<RequestDetail, 'request' | 'isImported' | 'replayOf'>): string | undefined {
+  if (isImported || replayOf !== undefined) return undefined;
+  const [address] = fieldValues(request, 'x-forwarded-for');
+  const [agent] = fieldValues(request, 'user-agent');
+  const parts = [agent && agentWords(agent), address && escapeUnprintable(address)].filter(Boolean);
+  return parts.length === 0 ? undefined : parts.join(', ');
+}
+
+/** The code of the error with which Culvert itself answered, instead of the local server. */
+export function faultCode({
+  response,
+  status = 0,
+}: Pick<RequestDetail, 'response' | 'status'>): string | undefined {
+  return response === undefined || status < 500 ? undefined : fieldValues(response, 'culvert-error')[0];
+}
+
+const FAULTS = ['local-refused', 'local-reset', 'local-malformed'] as const;
+
+/** What failed, in a sentence. */
+export function faultWords(code: string): string {
+  const known = FAULTS.find((each) => each === code);
+  return known === undefined
+    ? t('request.fault.other', { code: escapeUnprintable(code) })
+    : t(`request.fault.${known}`);
 }
 
 /** The duration; `live` while the response arrives. */
@@ -235,14 +275,16 @@ export function shares(all: readonly Phase[]): readonly { name: Phase['name']; s
   });
 }
 
-/** `Your server 45 ms · relay 4 ms · connect 0 ms`: the server first. @param isBroken whether the last one was cut off */
-export function phaseWords(all: readonly Phase[], isBroken: boolean): string {
-  const server = all.filter(({ name }) => name === 'server');
-  const words = [...server, ...all.filter(({ name }) => name !== 'server')].map(({ name, ms }) => {
-    const open = isBroken ? t('request.timeBrokeOff') : t('request.soFar');
-    return t(`request.phase.${name}`, { took: ms === undefined ? open : latencyText(ms) });
-  });
-  return capitalised(words.join(' · '));
+/** Each phase in words, in order: `Your server 45 ms`. @param isBroken whether the last one was cut off */
+export function phaseTexts(
+  all: readonly Phase[],
+  isBroken: boolean,
+): readonly { name: Phase['name']; words: string }[] {
+  const open = isBroken ? t('request.timeBrokeOff') : t('request.soFar');
+  return all.map(({ name, ms }) => ({
+    name,
+    words: t(`request.phase.${name}`, { took: ms === undefined ? open : latencyText(ms) }),
+  }));
 }
 
 /** Whose messages are listed. */

@@ -15,7 +15,7 @@ import {
   type TextareaHTMLAttributes,
   type VNode,
 } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../messages/translate.ts';
 import type { Problem } from '../../ipc/snapshot.ts';
 import { Icon, type IconName } from './icons.tsx';
@@ -153,6 +153,34 @@ export function IconButton({
 /** Points down at what is unfolded. */
 export function FoldMark({ isOpen }: { isOpen: boolean }): JSX.Element {
   return <span aria-hidden="true">{isOpen ? '▾' : '▸'}</span>;
+}
+
+/** What few people look at, below a button that unfolds it. @param isNeeded unfolds it without that */
+export function Folded({
+  title,
+  isNeeded = false,
+  children,
+}: {
+  title: string;
+  isNeeded?: boolean;
+  children: ComponentChildren;
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(isNeeded);
+  useLayoutEffect(() => {
+    if (isNeeded) setOpen(true);
+  }, [isNeeded]);
+  const id = useId();
+  return (
+    <div class="stack">
+      <Button look="headers-fold" aria-expanded={isOpen} aria-controls={id} act={() => setOpen(!isOpen)}>
+        <FoldMark isOpen={isOpen} />
+        {title}
+      </Button>
+      <div id={id} class="stack s3" hidden={!isOpen}>
+        {isOpen && children}
+      </div>
+    </div>
+  );
 }
 
 /** A form that the window handles itself. */

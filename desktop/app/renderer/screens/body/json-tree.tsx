@@ -46,6 +46,8 @@ export function JsonTree({
   const base = useId();
   const [unfolded, setUnfolded] = useState<Unfolded>(() => firstUnfolded(document));
   const [chosen, setChosen] = useState<RowName>({ number: 0, isMore: false });
+  // What can be copied of a row is shown once somebody has been at one.
+  const [isUsed, setUsed] = useState(false);
   const tree = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => jsonRows(document, unfolded), [document, unfolded]);
   const place = rows.findIndex(({ number, isMore }) => number === chosen.number && isMore === chosen.isMore);
@@ -103,7 +105,13 @@ export function JsonTree({
   return (
     <>
       <div class="body mono" role="region" aria-label={label}>
-        <div ref={tree} role="tree" aria-label={t('body.asTree', { label })} onKeyDown={onKeyDown}>
+        <div
+          ref={tree}
+          role="tree"
+          aria-label={t('body.asTree', { label })}
+          onKeyDown={onKeyDown}
+          onFocusIn={() => setUsed(true)}
+        >
           {rowParts(rows).map((part, index) => (
             <JsonPart
               key={index}
@@ -127,19 +135,21 @@ export function JsonTree({
         </div>
       </div>
       {document.isCut && <p class="hint">{t('body.notShown')}</p>}
-      <div class="tree-bar line split">
-        <code class="grow mono" title={t('body.jsonPath')}>
-          {path.length > PATH_CHARACTERS ? `…${path.slice(-PATH_CHARACTERS)}` : path}
-        </code>
-        <span>
-          <CopyButton
-            what={{ kind: 'jsonValue', name: '' }}
-            label={t('body.copyValue')}
-            text={() => copiedValue(document, number)}
-          />
-          <CopyButton what={{ kind: 'jsonPath', name: '' }} label={t('body.copyPath')} text={() => path} />
-        </span>
-      </div>
+      {(isUsed || target !== undefined) && (
+        <div class="tree-bar line split">
+          <code class="grow mono" title={t('body.jsonPath')}>
+            {path.length > PATH_CHARACTERS ? `…${path.slice(-PATH_CHARACTERS)}` : path}
+          </code>
+          <span>
+            <CopyButton
+              what={{ kind: 'jsonValue', name: '' }}
+              label={t('body.copyValue')}
+              text={() => copiedValue(document, number)}
+            />
+            <CopyButton what={{ kind: 'jsonPath', name: '' }} label={t('body.copyPath')} text={() => path} />
+          </span>
+        </div>
+      )}
     </>
   );
 }

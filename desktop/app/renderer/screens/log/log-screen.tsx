@@ -5,7 +5,7 @@ import { keptNames } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { isRaw } from '../../model/address.ts';
-import { ALL, chips, foundRequests, partOf, threads } from '../../model/filter.ts';
+import { ALL, chips, foundRequests, methodParts, partOf, threads } from '../../model/filter.ts';
 import { outageView } from '../../model/diagnostics.ts';
 import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
 import { countText } from '../../model/numbers.ts';
@@ -120,7 +120,7 @@ export function LogScreen({
       {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
       {requests !== undefined && requests.length > 0 && (
         <div class="log-bar">
-          <ChipRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
+          <PartRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
           <Button
             look="link"
             aria-pressed={frozen !== undefined}
@@ -214,7 +214,7 @@ function isInLog(): boolean {
 }
 
 /** The parts of a log with counts, one of which is shown. */
-function ChipRow({
+function PartRow({
   requests,
   chosen,
   choose,
@@ -224,20 +224,50 @@ function ChipRow({
   choose: (part: string) => void;
 }): JSX.Element {
   const parts = useMemo(() => chips(requests, chosen), [requests, chosen]);
+  const methods = useMemo(() => methodParts(requests), [requests]);
+  const method = methods.find(({ id }) => id === chosen);
+  const [menu, setMenu] = useState<Spot>();
   return (
-    <Toggles
-      label={t('log.show')}
-      class="line"
-      look="chip filter-chip"
-      choices={parts.map(({ id, label, count }) => [
-        id,
-        <>
-          <bdi>{label}</bdi> <span class="dim">{countText(count)}</span>
-        </>,
-      ])}
-      value={chosen}
-      choose={(id) => choose(id === chosen ? ALL : id)}
-    />
+    <span class="line s1">
+      <Toggles
+        label={t('log.show')}
+        class="parts"
+        look="filter-chip"
+        choices={parts.map(({ id, label, count }) => [
+          id,
+          <>
+            <bdi>{label}</bdi> <span class="dim">{countText(count)}</span>
+          </>,
+        ])}
+        value={chosen}
+        choose={(id) => choose(id === chosen ? ALL : id)}
+      />
+      {methods.length > 0 && (
+        <Button
+          id="method"
+          look="button small"
+          aria-haspopup="menu"
+          aria-pressed={method !== undefined}
+          act={({ currentTarget }) => setMenu(spotBelow(currentTarget))}
+        >
+          <bdi>{method?.label ?? t('log.method')}</bdi> <span aria-hidden="true">▾</span>
+        </Button>
+      )}
+      {menu !== undefined && (
+        <Menu
+          label={t('log.method')}
+          spot={menu}
+          items={[
+            method !== undefined && { label: t('log.anyMethod'), act: () => choose(ALL) },
+            ...methods.map(({ id, label, count }) => ({
+              label: `${label} ${countText(count)}`,
+              act: () => choose(id),
+            })),
+          ]}
+          close={() => setMenu(undefined)}
+        />
+      )}
+    </span>
   );
 }
 

@@ -6,9 +6,9 @@ import type { DetailView, MessageView } from '../../../../client/inspector/recor
 import { t } from '../../../messages/translate.ts';
 import { addressParameters } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
-import { headersSummary, type MessageKind, outcome } from '../../model/request.ts';
+import { faultCode, headersSummary, type MessageKind, outcome } from '../../model/request.ts';
 import { CopyButton } from '../../view/controls.tsx';
-import { Button, FoldMark, Notice, Table, Toggles } from '../../view/kit.tsx';
+import { Button, Folded, FoldMark, Notice, Table, Toggles } from '../../view/kit.tsx';
 import { Body } from '../body/body.tsx';
 import { Socket } from './socket.tsx';
 
@@ -42,6 +42,7 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
           message={detail.response}
           missing={detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}
           isSocket={detail.isWebSocket}
+          isByCulvert={faultCode(detail) !== undefined}
         />
         <Message of="request" message={detail.request} isSocket={detail.isWebSocket} />
       </div>
@@ -55,6 +56,7 @@ function Message({
   message,
   missing,
   isSocket = false,
+  isByCulvert = false,
 }: {
   of: MessageKind;
   message: MessageView | undefined;
@@ -62,6 +64,8 @@ function Message({
   missing?: string;
   /** whether it opened a WebSocket, whose messages are above */
   isSocket?: boolean;
+  /** whether Culvert made it, which is told above */
+  isByCulvert?: boolean;
 }): JSX.Element {
   const title = t(`request.${of}`);
   return (
@@ -71,7 +75,13 @@ function Message({
         <Notice>{missing}</Notice>
       ) : (
         <>
-          {isSocket && message.body.length === 0 ? null : <Body of={of} message={message} />}
+          {isSocket && message.body.length === 0 ? null : isByCulvert ? (
+            <Folded title={t('request.seen')}>
+              <Body of={of} message={message} />
+            </Folded>
+          ) : (
+            <Body of={of} message={message} />
+          )}
           <Parameters startLine={message.startLine} />
           <Headers of={of} message={message} isFolded={isSocket} />
         </>

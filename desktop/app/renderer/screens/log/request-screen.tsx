@@ -7,9 +7,13 @@ import { clockText } from '../../model/numbers.ts';
 import {
   breakText,
   hiddenSecrets,
+  faultCode,
+  faultWords,
+  fromText,
   outcome,
   phases,
-  phaseWords,
+  phaseTexts,
+  reasonText,
   replayProblem,
   savedMessage,
   shares,
@@ -19,11 +23,11 @@ import {
   timeText,
   visitorWords,
 } from '../../model/request.ts';
-import { loggedTunnel } from '../../model/tunnel-state.ts';
+import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
-import { useCopied } from '../../view/controls.tsx';
+import { FindOutWhy, useCopied } from '../../view/controls.tsx';
 import { useKey } from '../../view/keyboard.ts';
-import { Button, Failed, Failure } from '../../view/kit.tsx';
+import { Aside, Button, Failed, Failure, Notice } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
@@ -65,6 +69,7 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
           {detail.connection === undefined && (
             <Messages
               tunnelKey={tunnelKey}
+              tunnel={tunnel}
               detail={detail}
               canReach={canReach}
               reveal={reveal}
@@ -79,6 +84,7 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
 
 interface Shown {
   tunnelKey: string;
+  tunnel: LoggedTunnel | undefined;
   detail: DetailView;
   /** whether the tunnel is online */
   canReach: boolean;
@@ -89,15 +95,14 @@ interface Shown {
 
 /** What is known of a request beyond its line. A raw connection has nothing more. */
 function Messages(props: Shown): JSX.Element {
-  const { tunnelKey, detail, canReach } = props;
-  const secrets = hiddenSecrets(detail.request);
+  const { tunnelKey, tunnel, detail, canReach } = props;
   return (
     <>
       <RequestActions {...props} />
       {(!detail.isImported || detail.timing.connectedMs !== undefined) && <TimeBar detail={detail} />}
+      <Fault tunnel={tunnel} detail={detail} />
       <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
       <Exchange tunnelKey={tunnelKey} detail={detail} />
-      {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
     </>
   );
 }
@@ -105,12 +110,16 @@ function Messages(props: Shown): JSX.Element {
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
   const { startedAt, isBroken, status, visitor, replayOf, isImported, rehearsed } = detail;
+  const from = fromText(detail);
   return (
     <p class="line spaced dim">
-      <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
+      <b class={`status-${outcome(detail)}`}>
+        {statusText(detail)} {reasonText(detail)}
+      </b>
       <span>{timeText(detail)}</span>
       <span>{sizesText(detail)}</span>
       <span>{clockText(startedAt)}</span>
+      {from !== undefined && <span>{from}</span>}
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {breakText(detail) !== undefined && <span class="status-broken">{breakText(detail)}</span>}
       {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
@@ -136,6 +145,32 @@ function keptDetail(before: DetailView | undefined, next: DetailView): DetailVie
   return { ...next, request, response: next.response && savedMessage(before?.response, next.response) };
 }
 
+/** Why Culvert answered instead of the server. */
+function Fault({
+  tunnel,
+  detail,
+}: {
+  tunnel: LoggedTunnel | undefined;
+  detail: DetailView;
+}): JSX.Element | null {
+  const code = faultCode(detail);
+  if (code === undefined || detail.status === undefined) return null;
+  const words = t('request.faultPage', { status: detail.status });
+  return (
+    <Notice kind="error">
+      <Aside
+        text={
+          <>
+            <b>{faultWords(code)}</b> {words}
+          </>
+        }
+      >
+        {tunnel !== undefined && <FindOutWhy of={tunnel} />}
+      </Aside>
+    </Notice>
+  );
+}
+
 /** The phases of a request as one bar, and in words. */
 function TimeBar({ detail }: { detail: DetailView }): JSX.Element {
   const all = phases(detail);
@@ -147,7 +182,14 @@ function TimeBar({ detail }: { detail: DetailView }): JSX.Element {
           <span key={name} class={`time-${name}`} style={{ flexGrow: share }} />
         ))}
       </div>
-      <p class="hint">{phaseWords(all, detail.isBroken)}</p>
+      <ul class="time-key hint line spaced">
+        {phaseTexts(all, detail.isBroken).map(({ name, words }) => (
+          <li key={name}>
+            <i class={`time-${name}`} aria-hidden="true" />
+            {words}
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
