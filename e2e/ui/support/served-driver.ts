@@ -1,7 +1,7 @@
 /** Step 4: the window that `culvert ui` serves, with its core and its server in the process of the test. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Dialog, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import {
   BROWSER_CHANNELS,
   browserPlatform,
@@ -43,11 +43,12 @@ export function servedDriver({ isApp }: { readonly isApp: boolean }): Driver {
     async begin() {
       const [browser, built] = await Promise.all([sharedBrowser(), isApp ? sharedWindow() : SERVED_FILES]);
       return async (scope, directory) => {
-        const { core, link } = await startCore(scope, directory, built, isApp);
+        const chosen: Chosen = { folder: undefined };
+        const { core, link } = await startCore(scope, directory, built, isApp, chosen);
         const page = await openPage(scope, browser, link, { reducedMotion: 'reduce' });
         await page.getByRole('main').waitFor();
         return {
-          app: servedApp(scope, core, page),
+          app: servedApp(core, page, chosen),
           page,
           drop: (paths) => dropOnWindow(page, paths),
         };
@@ -56,12 +57,18 @@ export function servedDriver({ isApp }: { readonly isApp: boolean }): Driver {
   };
 }
 
+/** What the user chooses in the next dialogs. */
+interface Chosen {
+  folder: string | undefined;
+}
+
 /** Composes what `openWindow` of desktop/app/browser does; ends with the scope, without calls to the relay. */
 async function startCore(
   scope: Scope,
   dataDirectory: string,
   built: string,
   isApp: boolean,
+  chosen: Chosen,
 ): Promise<{ core: Core; link: string }> {
   mkdirSync(dataDirectory, { recursive: true });
   const timers = new Set<Timer>();
@@ -81,6 +88,8 @@ async function startCore(
       say: () => undefined,
     }),
     ...(isApp ? ofElectron(dataDirectory) : {}),
+    // The dialog in which a browser asks for it is tested with the program (browser.test.ts).
+    chooseFolder: () => Promise.resolve(chosen.folder),
     // The services of a test are in the same process.
     scanPorts: createPortScan(process.platform, () => new Set()),
     clock: {
@@ -139,19 +148,13 @@ interface PageGlobals {
   readonly outside: { readonly copied: string[]; readonly opened: string[] };
 }
 
-function servedApp(scope: Scope, core: Core, page: Page): RunningApp {
-  let folder: string | undefined;
-  const answer = (dialog: Dialog): void =>
-    void (folder === undefined ? dialog.dismiss() : dialog.accept(folder));
-  page.on('dialog', answer);
-  scope.defer(() => page.off('dialog', answer));
+function servedApp(core: Core, page: Page, chosen: Chosen): RunningApp {
   return {
     tunnel: () => Promise.resolve(newest(core.snapshots.make().tunnels)),
     copied: () => page.evaluate(() => (globalThis as unknown as PageGlobals).outside.copied),
     opened: () => page.evaluate(() => (globalThis as unknown as PageGlobals).outside.opened),
     theme: async () => (await page.locator(':root').getAttribute('data-theme')) ?? '',
-    // The browser asks for its path.
-    chooseNext: (chosen) => Promise.resolve(void (folder = chosen)),
+    chooseNext: (folder) => Promise.resolve(void (chosen.folder = folder)),
     openLink(link) {
       const read = readDeepLink(link);
       if (read?.opens === 'invitation') core.openInvitation(read.address);
