@@ -320,8 +320,8 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
     },
     leave(successor) {
       service.leave((deltas) => successor.tellCounted(deltas));
-      edge.leave(({ address: visitor, proto, trusted }, onReset) =>
-        successor.pass({ address: visitor, proto, trusted }, onReset),
+      edge.leave(({ address: visitor, proto, trusted, raw }, onReset) =>
+        successor.pass({ address: visitor, proto, trusted, ...(raw && { raw }) }, onReset),
       );
       onReplaced(successor);
     },

@@ -9,7 +9,7 @@ import { assertError } from '../support/api.ts';
 import { Authority } from '../support/certificates.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
-import { Relay, standIn } from '../support/programs.ts';
+import { Relay, RelayProgram, standIn } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
@@ -326,6 +326,32 @@ describe('TCP tunnels', () => {
       assert.deepEqual([taken.status, portOf(taken.json as Tunnel)], [200, portOf(tunnel)]);
     });
   });
+});
+
+describe('TCP tunnels of a relay that is replaced', () => {
+  const scope = suiteScope();
+
+  it('refuse no visitor', async () => {
+    const relay = await RelayProgram.start(scope, { CULVERT_TCP_PORTS: (await portRange()).text });
+    const service = await startRawService(scope, (socket) => socket.end('banner\n'));
+    const { tunnel } = await SpecClient.start(scope, relay, relay.bootstrapKey, {
+      local_port: service.port,
+      protocol: 'tcp',
+    });
+    const replaced = new AbortController();
+    const outcomes = new Map<string, number>();
+    const visiting = (async () => {
+      while (!replaced.signal.aborted) {
+        const outcome = await knockAt(scope, tunnel).then(everything).catch(String);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      }
+    })();
+    const before = await relay.replace();
+    assert.deepEqual(await before.exit(60_000), { code: 0, signal: null });
+    replaced.abort();
+    await visiting;
+    assert.deepEqual([...outcomes.keys()], ['banner\n'], JSON.stringify([...outcomes]));
+  }).timeout(200_000);
 });
 
 describe('a relay without TCP ports', () => {

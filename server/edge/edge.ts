@@ -53,6 +53,7 @@ export class Edge {
   readonly #server: Server;
   readonly #upstreams: Upstreams;
   readonly #ports: Pick<TcpPorts, 'close'> | undefined;
+  readonly #byId: (tunnelId: string) => LiveTunnel | undefined;
   readonly #slots: ConnectionSlots;
   /** for connections that arrive during shutdown */
   readonly #noSlots: ConnectionSlots;
@@ -62,7 +63,7 @@ export class Edge {
   /** the connections of HTTP/2, oldest first */
   readonly #http2 = new Set<Http2Connection>();
   /** connections to TLS and TCP tunnels, oldest first */
-  readonly #raw = new Set<RawConnection>();
+  readonly #raw = new Map<RawConnection, Peer>();
   readonly #proto: Peer['proto'];
   /** Whether there are trusted proxies: searching an empty list takes as long as a full one, and most are empty. */
   readonly #trustsAny: boolean;
@@ -88,6 +89,7 @@ export class Edge {
    * @param server bound, without a listener for its connections so far
    * @param expected what its connections begin with, before they are visitors'
    * @param ports whose connections {@link acceptRaw} takes
+   * @param byId finds the tunnels of connections that the previous relay passes on
    */
   constructor(
     server: Server,
@@ -96,8 +98,10 @@ export class Edge {
     addresses: AddressLimits,
     expected: Expected = {},
     ports?: Pick<TcpPorts, 'close'>,
+    byId: (tunnelId: string) => LiveTunnel | undefined = () => undefined,
   ) {
     this.#ports = ports;
+    this.#byId = byId;
     this.#server = server;
     this.#upstreams = upstreams;
     this.#addresses = addresses;
@@ -153,19 +157,28 @@ export class Edge {
 
   #enterRaw(socket: Socket, arrival: Arrival, tunnel: LiveTunnel): void {
     const { address, isVague, tcp } = arrival;
-    const { now, accessLog, dialer } = this.#upstreams;
-    traffic.connections += 1;
-    const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);
     const peer = { address, proto: this.#proto, trusted: !isVague && this.#isTrusted(address) };
-    const gone = (connection: RawConnection): void => {
-      this.#raw.delete(connection);
-      this.#standing.delete(connection);
+    const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);
+    traffic.connections += 1;
+    this.#serveRaw(socket, peer, { tunnel, peers: peersOf(arrival), isLate });
+  }
+
+  #serveRaw(
+    socket: Socket,
+    peer: Peer,
+    { tunnel, peers, isLate }: { tunnel: LiveTunnel; peers: string; isLate: boolean },
+  ): void {
+    const { now, accessLog, dialer } = this.#upstreams;
+    const gone = (ended: RawConnection): void => {
+      this.#raw.delete(ended);
+      this.#standing.delete(ended);
       this.#onGone();
     };
-    const options = { tunnel, address, peers: peersOf(arrival), dialer, gone, now, accessLog };
+    const options = { tunnel, address: peer.address, peers, dialer, gone, now, accessLog };
     const connection = new RawConnection(socket, options);
-    this.#raw.add(connection);
+    this.#raw.set(connection, peer);
     if (this.#draining && !isLate) this.#standing.add(connection);
+    if (this.#onward !== undefined) return connection.leave(this.#onward, peer);
     connection.begin(
       new Slot(isLate ? this.#noSlots : this.#slots, connection),
       new AddressCount(this.#addresses, peer, connection),
@@ -211,6 +224,7 @@ export class Edge {
     // Its listeners for these are not those of the other relay: what they have accepted is served here.
     void this.#backlogTaken().then(() => this.#ports?.close());
     for (const visitor of this.#visitors) visitor.leave(onward);
+    for (const [connection, peer] of this.#raw) connection.leave(onward, peer);
     for (const connection of this.#http2) connection.drain();
   }
 
@@ -218,8 +232,13 @@ export class Edge {
    * Accepts a connection from the relay that this one has replaced. It closes after its next response, because that
    * relay exits.
    */
-  adopt(socket: Socket, { address, proto, trusted }: Peer): void {
+  adopt(socket: Socket, { address, proto, trusted, raw }: Peer): void {
     const peer = { address, proto, trusted: trusted && this.#isTrusted(address) };
+    if (raw !== undefined) {
+      const tunnel = this.#byId(raw.tunnelId);
+      if (tunnel === undefined) return void socket.destroy();
+      return this.#serveRaw(socket, peer, { tunnel, peers: raw.peers, isLate: false });
+    }
     const limiter = (entering: Visitor) => this.#limiter(peer, entering, false);
     this.#enter(new SocketConnection(socket), peer, limiter, { isPassed: true }).drain();
     socket.resume();
@@ -236,7 +255,7 @@ export class Edge {
     if (heldBack) this.resume();
     this.#turnsAway = true;
     this.#arrivingAtDrain = new Set(this.#entrance.current);
-    for (const visitor of [...this.#visitors, ...this.#raw]) this.#standing.add(visitor);
+    for (const visitor of [...this.#visitors, ...this.#raw.keys()]) this.#standing.add(visitor);
     this.#drainVisitors();
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
@@ -306,7 +325,7 @@ export class Edge {
   /** The access policy changed: ends long-lived connections that are no longer allowed. */
   review(tunnel: LiveTunnel): void {
     for (const visitor of this.#visitors) visitor.review(tunnel);
-    for (const connection of this.#raw) connection.review(tunnel);
+    for (const connection of this.#raw.keys()) connection.review(tunnel);
   }
 
   /** Cuts every connection. */
@@ -317,7 +336,7 @@ export class Edge {
     for (const tcp of this.#entrance.current) tcp.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
     for (const connection of this.#http2) connection.destroy();
-    for (const connection of this.#raw) connection.destroy();
+    for (const connection of this.#raw.keys()) connection.destroy();
   }
 
   #accept(socket: Socket, { tcp, address, isVague }: Arrival): void {

@@ -5,7 +5,13 @@ import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
-import { crc32c, PROXY_HEADER_MAX_BYTES, PROXY_HEADER_TIMEOUT_MS, readProxyHeader } from './proxy-header.ts';
+import {
+  crc32c,
+  peersIn,
+  PROXY_HEADER_MAX_BYTES,
+  PROXY_HEADER_TIMEOUT_MS,
+  readProxyHeader,
+} from './proxy-header.ts';
 
 const SIGNATURE = '0d0a0d0a000d0a515549540a';
 /** Source, destination and their ports, in hex. */
@@ -97,6 +103,21 @@ const MALFORMED: readonly [string, Buffer | string][] = [
   ],
   ['a wrong signature', Buffer.from('\r\n\r\n\0\r\nQUIT\r', 'latin1')],
 ];
+
+describe('peersIn', () => {
+  it('reads both ends of the connection that a balancer has accepted', () => {
+    for (const [header, expected] of [
+      ['PROXY TCP4 192.0.2.7 203.0.113.9 33333 443\r\n', '192.0.2.7:33333 203.0.113.9:443'],
+      ['PROXY TCP6 2001:DB8:0::7 2001:db8::9 33333 443\r\n', '[2001:db8::7]:33333 [2001:db8::9]:443'],
+      [v2('2111', IPV4), '192.0.2.7:33333 203.0.113.9:443'],
+      [v2('2121', IPV6), '[2001:db8::7]:33333 [2001:db8::9]:443'],
+      ['PROXY UNKNOWN\r\n', undefined],
+      [v2('2011', IPV4), undefined],
+      [v2('2100', ''), undefined],
+    ] as const)
+      assert.equal(peersIn(Buffer.from(header as Buffer)), expected);
+  });
+});
 
 describe('readProxyHeader', () => {
   for (const [what, bytes, address] of VALID)

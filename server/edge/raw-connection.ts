@@ -10,6 +10,9 @@ import { refusals, type RequestCounts, requests } from '../observe/counters.ts';
 import type { AccessLog } from '../observe/logger.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, Dial, Dialer, DialFault, DialHandler, StreamHandler } from '../tunnels/stream.ts';
+import { type Onward, passOn } from './onward.ts';
+import type { Peer } from './request-head.ts';
+import { SocketConnection } from './visitor-connection.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from './connection-limiter.ts';
 import { LINGER_TIMEOUT_MS } from './timeouts.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
@@ -51,6 +54,8 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
   /** Whether nothing has passed on the stream, which may then be replaced if it was lost unnoticed. */
   #isUntouched = false;
   #redials = true;
+  /** Whether another relay serves the visitor. */
+  #isPassed = false;
   #taken = 0;
   #outcome: keyof RequestCounts | undefined;
   #error: VisitorErrorCode | undefined;
@@ -85,6 +90,20 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     if (count.begin() !== undefined) return this.#refuse('too-many');
     if (slot.take(tunnel.account.id) !== undefined) return this.#refuse('relay-busy');
     this.#open();
+  }
+
+  /** Another relay serves now: a visitor who has no stream yet gets one there. */
+  leave(onward: Onward, peer: Peer): void {
+    if (this.#stream !== undefined || this.#outcome !== undefined || this.#isPassed) return;
+    this.#dial?.cancel();
+    this.#dial = undefined;
+    this.#isPassed = true;
+    this.#leave();
+    this.#reads.stop();
+    const rest = { bytes: this.#input ?? Buffer.alloc(0), hasEnded: this.#inputEnded };
+    const { tunnel, peers } = this.#o;
+    const raw = { tunnelId: tunnel.id, peers };
+    void passOn({ socket: new SocketConnection(this.#socket), ...rest }, { ...peer, raw }, onward, () => {});
   }
 
   /** The access policy or a suspension has changed. */
@@ -197,6 +216,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     this.#reads.flush();
     this.#dial?.cancel();
     this.#dial = undefined;
+    if (this.#isPassed) return this.#o.gone(this);
     const hasEnded = this.#inputEnded && this.#outputEnded && this.#socket.errored === null;
     this.#outcome ??= hasEnded ? 'answered' : 'abandoned';
     if (hasEnded) this.#stream?.finish();

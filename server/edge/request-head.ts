@@ -34,6 +34,8 @@ export interface Peer {
    * every connection serves one host only, or any.
    */
   readonly covers?: (host: string) => boolean;
+  /** of a connection to a TLS or TCP tunnel: its tunnel, and both ends as clients learn them */
+  readonly raw?: { readonly tunnelId: string; readonly peers: string };
 }
 
 /** An IPv4 address behind an IPv6 socket, as IPv4. */

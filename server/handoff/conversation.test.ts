@@ -82,5 +82,7 @@ describe('readHello', () => {
     assert.deepEqual(readHello({ ...visitor, trusted: false }), { ...visitor, trusted: false });
     assert.deepEqual(readHello({ ...visitor, trusted: true }), { ...visitor, trusted: true });
     assert.deepEqual(readHello(visitor), { ...visitor, trusted: false });
+    const raw = { tunnelId: 'one', peers: '192.0.2.7:1 192.0.2.1:2' };
+    assert.deepEqual(readHello({ ...visitor, trusted: false, raw }), { ...visitor, trusted: false, raw });
   });
 });

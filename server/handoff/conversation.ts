@@ -158,7 +158,16 @@ export type Hello =
       readonly proto: 'http' | 'https';
       /** Whether its forwarded fields may be trusted, if the new relay trusts the address. */
       readonly trusted: boolean;
+      /** of a connection to a TLS or TCP tunnel */
+      readonly raw?: RawPlace;
     };
+
+/** The tunnel of a connection that is passed on unread. */
+export interface RawPlace {
+  readonly tunnelId: string;
+  /** the visitor's address and the one it has connected to, as clients learn them */
+  readonly peers: string;
+}
 
 /** A tunnel whose client was recently connected. */
 export interface MissedClient {
@@ -201,7 +210,7 @@ export type SuccessorMessage =
  * @returns `undefined` for anything that a relay does not send
  */
 export function readHello(value: unknown): Hello | undefined {
-  const { kind, version, address, id, proto, trusted } = fieldsOf(value);
+  const { kind, version, address, id, proto, trusted, raw } = fieldsOf(value);
   switch (kind) {
     case 'replace':
       return isWhole(version) && isText(address) ? { kind, version, address } : undefined;
@@ -209,11 +218,16 @@ export function readHello(value: unknown): Hello | undefined {
       return { kind };
     case 'visitor':
       return isWhole(id) && isText(address) && (proto === 'http' || proto === 'https')
-        ? { kind, id, address, proto, trusted: trusted === true }
+        ? { kind, id, address, proto, trusted: trusted === true, ...readRawPlace(raw) }
         : undefined;
     default:
       return undefined;
   }
+}
+
+function readRawPlace(value: unknown): { raw?: RawPlace } {
+  const { tunnelId, peers } = fieldsOf(value);
+  return isText(tunnelId) && isText(peers) ? { raw: { tunnelId, peers } } : {};
 }
 
 /**

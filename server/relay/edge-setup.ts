@@ -298,6 +298,7 @@ export async function setUpEdge(
         tls,
       },
       tunnels.ports,
+      (tunnelId) => registry.byId(tunnelId),
     ),
     certificate,
     tickets,
