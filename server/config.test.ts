@@ -24,6 +24,7 @@ describe('loadConfig', () => {
       reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
+      workers: 1,
       foreignVariables: [],
       trunks: 2,
       tcpPorts: undefined,

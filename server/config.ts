@@ -78,6 +78,7 @@ function readConfig(
   const database = settings.database ?? { kind: 'sqlite', path: join(dataDir, 'culvert.db') };
   checkCluster(given, database);
   checkReusePort(given, settings);
+  checkWorkers(given, settings);
   checkProxyProtocol(given, settings);
   checkClientSecret(given);
   const config: Config = {
@@ -132,6 +133,12 @@ function checkReusePort(given: GivenSettings, { cluster, port, reusePort }: Sett
     given.refuse(SETTINGS.reusePort, `with ${SETTINGS.cluster.rows.redisUrl.variable}`);
   if (reusePort && port === 0)
     given.refuse(SETTINGS.reusePort, `with a ${SETTINGS.port.variable} that is not 0`);
+}
+
+/** Relays of a cluster find each other by Redis, the processes of one relay by its first process. */
+function checkWorkers(given: GivenSettings, { cluster, workers }: Settings): void {
+  if (workers > 1 && cluster !== undefined)
+    given.refuse(SETTINGS.workers, `without ${SETTINGS.cluster.rows.redisUrl.variable}`);
 }
 
 /** A header from any other peer would let visitors choose their address. */

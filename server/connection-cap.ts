@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { type CountKind, type Counts, NO_COUNTS } from './shared-counts.ts';
 
 interface ConnectionCapLimits {
   /** how many may be open */
@@ -15,13 +16,26 @@ interface ConnectionCapLimits {
 export class ConnectionCap {
   readonly #limits: ConnectionCapLimits;
   readonly #sourceOf: (address: string) => string;
+  readonly #kind: CountKind | undefined;
+  readonly #counts: Counts;
   /** with the source of each, the next one to close first */
   readonly #open = new Map<Socket, string>();
 
-  /** @param sourceOf groups IP addresses that count together */
-  constructor(limits: ConnectionCapLimits, sourceOf: (address: string) => string) {
+  /**
+   * @param sourceOf groups IP addresses that count together
+   * @param shared those of the other processes of this relay
+   */
+  constructor(
+    limits: ConnectionCapLimits,
+    sourceOf: (address: string) => string,
+    shared?: { readonly kind: CountKind; readonly counts: Counts },
+  ) {
     this.#limits = limits;
     this.#sourceOf = sourceOf;
+    this.#kind = shared?.kind;
+    this.#counts = shared?.counts ?? NO_COUNTS;
+    if (shared !== undefined)
+      shared.counts.listen(shared.kind, { giveWay: (source) => this.#closeOldest(source) });
   }
 
   /** Applies the limits to an HTTP server. */
@@ -33,12 +47,11 @@ export class ConnectionCap {
   /** A connection was accepted. */
   add(socket: Socket): void {
     const source = this.#sourceOf(socket.remoteAddress ?? '');
-    const ofSource = [...this.#open].filter(([, other]) => other === source);
-    const [oldest] = ofSource.length >= this.#limits.source ? ofSource : this.#open;
-    if (ofSource.length >= this.#limits.source || this.#open.size >= this.#limits.all)
-      this.#close(oldest?.[0]);
+    if (this.#sizeOf(source) >= this.#limits.source) this.#makeRoom(source);
+    else if (this.#sizeOf('') >= this.#limits.all) this.#makeRoom('');
     this.#open.set(socket, source);
-    socket.once('close', () => this.#open.delete(socket));
+    this.#changed(source);
+    socket.once('close', () => this.#remove(socket));
   }
 
   /** A connection has sent a complete request: it counts as new. */
@@ -53,9 +66,40 @@ export class ConnectionCap {
     for (const socket of this.#open.keys()) socket.destroy();
   }
 
-  #close(socket: Socket | undefined): void {
-    if (socket === undefined) return;
-    this.#open.delete(socket);
-    socket.destroy();
+  /** @param source `''` for all */
+  #ofSource(source: string): Socket[] {
+    return [...this.#open].filter(([, other]) => source === '' || other === source).map(([socket]) => socket);
+  }
+
+  /** In all processes. */
+  #sizeOf(source: string): number {
+    const own = source === '' ? this.#open.size : this.#ofSource(source).length;
+    return own + (this.#kind === undefined ? 0 : this.#counts.others(this.#kind, source));
+  }
+
+  #makeRoom(source: string): void {
+    const hasClosed = this.#closeOldest(source);
+    if (!hasClosed && this.#kind !== undefined) this.#counts.displace(this.#kind, source);
+  }
+
+  #closeOldest(source: string): boolean {
+    const [oldest] = this.#ofSource(source);
+    if (oldest === undefined) return false;
+    this.#remove(oldest);
+    oldest.destroy();
+    return true;
+  }
+
+  #remove(socket: Socket): void {
+    const source = this.#open.get(socket);
+    if (source !== undefined && this.#open.delete(socket)) this.#changed(source);
+  }
+
+  #changed(source: string): void {
+    if (this.#kind === undefined) return;
+    const { size } = this.#open;
+    const count = this.#ofSource(source).length;
+    this.#counts.set(this.#kind, '', size, size);
+    if (source !== '') this.#counts.set(this.#kind, source, count, count);
   }
 }

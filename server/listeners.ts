@@ -54,6 +54,15 @@ interface Inherited {
   close?(): void;
 }
 
+/** An inherited listener, if there is one. */
+interface Taken {
+  readonly passedAs?: string | undefined;
+  readonly handle?: Inherited;
+}
+
+/** Provides listeners of this process, each for the same purpose and address. */
+export type Lend = (name: ListenerName, host: string, port: number) => Promise<Taken>;
+
 /**
  * Listeners are handed over with their purpose and address: one with a new address is bound again. Those of a service
  * manager have only a purpose; their address must be that of the settings, which commands and the next relay go by.
@@ -61,10 +70,15 @@ interface Inherited {
 export class Listeners {
   readonly #inherited: Map<string, Inherited>;
   readonly #open = new Map<string, Server | UdpSocket>();
+  readonly #lend: Lend | undefined;
 
-  /** @param inherited listening handles, by the key they are handed over with */
-  constructor(inherited: ReadonlyMap<string, object> = new Map()) {
+  /**
+   * @param inherited listening handles, by the key they are handed over with
+   * @param lend provides those of a process that shares its listeners with others
+   */
+  constructor(inherited: ReadonlyMap<string, object> = new Map(), lend?: Lend) {
     this.#inherited = new Map(inherited);
+    this.#lend = lend;
   }
 
   /**
@@ -73,7 +87,7 @@ export class Listeners {
    * @throws OtherAddressError; the system's error if the address is in use or not local
    */
   async open(name: ListenerName, server: Server, { host, port, reusePort = false }: Place): Promise<void> {
-    const { passedAs, handle } = this.#take(name, host, port);
+    const { passedAs, handle } = await this.#find(name, host, port);
     // Known before listening, because nothing may be awaited after that.
     const allowed = passedAs === name ? await addressesOf(host) : undefined;
     await new Promise<void>((resolve, reject) => {
@@ -99,7 +113,7 @@ export class Listeners {
    * @throws the system's error if the address is in use or not local
    */
   async openUdp(socket: UdpSocket, { host, port }: Place): Promise<void> {
-    const { passedAs, handle } = this.#take('udp', host, port);
+    const { passedAs, handle } = await this.#find('udp', host, port);
     // An inherited socket emits this immediately.
     const listening = once(socket, 'listening');
     // Undocumented, but the way that Node itself gives sockets to a worker.
@@ -128,8 +142,16 @@ export class Listeners {
     return found;
   }
 
-  /** @param port 0 for any port of that host */
-  #take(name: ListenerName, host: string, port: number): { passedAs?: string; handle?: Inherited } {
+  #find(name: ListenerName, host: string, port: number): Promise<Taken> | Taken {
+    return this.#lend === undefined ? this.take(name, host, port) : this.#lend(name, host, port);
+  }
+
+  /**
+   * Takes an inherited listener, which is the caller's from then on.
+   *
+   * @param port 0 for any port of that host
+   */
+  take(name: ListenerName, host: string, port: number): Taken {
     const place = placed(name, host, port === 0 ? '' : port);
     for (const [passedAs, handle] of this.#inherited) {
       const isIt = passedAs === name || (port === 0 ? passedAs.startsWith(place) : passedAs === place);
@@ -146,7 +168,8 @@ async function addressesOf(host: string): Promise<string[]> {
   return found.map(({ address }) => address);
 }
 
-function placed(name: ListenerName, host: string, port: number | ''): string {
+/** The key that a listener is handed over with. */
+export function placed(name: ListenerName, host: string, port: number | ''): string {
   return `${name} ${host}:${port}`;
 }
 
@@ -159,7 +182,7 @@ function handleOf(server: Server): SystemHandle {
 }
 
 /** Node deprecates `_handle` of these, but offers no alternative. */
-function udpHandle(socket: UdpSocket): SystemHandle {
+export function udpHandle(socket: UdpSocket): SystemHandle {
   const state = Object.getOwnPropertySymbols(socket).find(
     ({ description }) => description === 'state symbol',
   );

@@ -83,6 +83,11 @@ export const LOG_EVENTS = {
     level: 'warn',
     meaning: '`serve --replace` will not find this relay; `reason` says why. Everything else works',
   },
+  'worker lost': {
+    level: 'error',
+    meaning:
+      'a process of the relay ended (see `pid`, `code`, `signal`) with the connections that it had; another one replaces it',
+  },
   'relay stopped': { level: 'info', meaning: 'the relay has stored everything and is exiting' },
   'stop failed': { level: 'error', meaning: 'the relay is exiting, but could not complete its shutdown' },
   'relay aborted': {

@@ -59,10 +59,15 @@ export class RateLimiter implements CreateLimiter {
   }
 
   take(account: string): number {
+    return Math.ceil(this.takeMs(account) / 1000);
+  }
+
+  /** The same in ms. */
+  takeMs(account: string): number {
     const now = this.#clock.monotonic();
     this.#dropFull(now);
     const tokens = this.#tokensAt(now, this.#buckets.get(account));
-    if (tokens < 1) return Math.ceil(((1 - tokens) * this.#interval) / 1000);
+    if (tokens < 1) return Math.ceil((1 - tokens) * this.#interval);
     this.#buckets.delete(account);
     if (this.#buckets.size >= RATE_BUCKETS_MAX) this.#dropOldest();
     this.#buckets.set(account, { tokens: tokens - 1, at: now });

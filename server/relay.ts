@@ -1,7 +1,6 @@
 /** The composition root: builds the relay's parts (relay/), connects them, starts and stops them. */
 import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.ts';
-import { uriHost } from '../shared/networks.ts';
 import { IdentityProvider } from './access/identity-provider.ts';
 import { PasswordHashes } from './access/password-hashes.ts';
 import { AccessWatch, Authenticator, KeyUses, PolledAccessFeed } from './accounts/authenticator.ts';
@@ -15,33 +14,46 @@ import { type Config, publicUrlOf } from './config.ts';
 import { upgradeRefusal } from './edge/builtin-responses.ts';
 import type { Edge } from './edge/edge.ts';
 import type { CertificateWatch } from './edge/listener.ts';
-import { HandoffSender, type Replaceable, type Successor } from './handoff/give.ts';
+import type { Replaceable, Successor } from './handoff/give.ts';
 import { handoffSocketPath } from './handoff/handoff-socket.ts';
-import { HandoffError, HandoffReceiver } from './handoff/take.ts';
+import type { Takeover } from './handoff/take.ts';
 import { Listeners } from './listeners.ts';
-import { describeError, errorFields, type Log } from './log.ts';
+import { errorFields, type Log } from './log.ts';
 import { type Operator, reportTo } from './observe/logger.ts';
 import { StallDetector } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
 import { openCertificates } from './relay/certificates-setup.ts';
 import { setUpEdge } from './relay/edge-setup.ts';
+import { addressOf, beReplaceable, takeOver } from './relay/handoff-setup.ts';
 import { providerSettings } from './relay/provider-setup.ts';
 import { openState, type State, storePublicOrigin } from './relay/state-setup.ts';
 import { type Domains, openDomains, startTunnels } from './relay/tunnels-setup.ts';
 import type { EndReason } from './tunnels/lifecycle.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { TunnelService } from './tunnels/tunnel-service.ts';
+import type { PrimaryLink } from './workers/primary-link.ts';
 
-export type RunningRelay = Awaited<ReturnType<typeof startRelay>>;
+export type RunningRelay = Omit<WorkerRelay, 'gauges' | 'followed' | 'followCertificates' | 'replaceable'>;
+
+/** One of the processes of a relay that has several. */
+export type WorkerRelay = Awaited<ReturnType<typeof startWorkerRelay>>;
 
 /**
  * @param replaces whether to take over from a running relay on the same data folder and port, if there is one
  * @throws Error with a text for the operator if the database cannot be opened, the address cannot be bound, or the
  *   other relay continues
  */
-export async function startRelay(config: Config, operator: Operator, replaces: boolean) {
+export async function startRelay(
+  config: Config,
+  operator: Operator,
+  replaces: boolean,
+): Promise<RunningRelay> {
   const takeover = replaces ? await takeOver(config, operator.log) : undefined;
   try {
+    if (config.workers > 1) {
+      const { startPrimary } = await import('./workers/primary.ts');
+      return await startPrimary(config, operator, takeover);
+    }
     return await startParts(config, operator, takeover);
   } catch (error) {
     takeover?.abandon();
@@ -49,13 +61,34 @@ export async function startRelay(config: Config, operator: Operator, replaces: b
   }
 }
 
-async function startParts(config: Config, operator: Operator, takeover: HandoffReceiver | undefined) {
-  const { log } = operator;
+/**
+ * Starts a process of a relay that has several; `operator.primary` has what they share.
+ *
+ * @throws Error with a text for the operator if the address cannot be bound
+ */
+export async function startWorkerRelay(config: Config, operator: Operator) {
+  return await startParts(config, operator, operator.primary?.takeover);
+}
+
+/** What the relay shares its tunnels with, if anything. */
+async function join({ cluster }: Config, { log, primary }: Operator): Promise<Peering> {
+  if (primary !== undefined) {
+    const settings = { redisUrl: '', host: '127.0.0.1', port: 0, secret: primary.secret };
+    const workers = await Cluster.join(settings, clock, log, primary.openBoard);
+    workers.counts = primary.counts;
+    workers.heard = () => primary.heard();
+    return workers;
+  }
+  return cluster === undefined ? STANDALONE : await Cluster.join(cluster, clock, log);
+}
+
+async function startParts(config: Config, operator: Operator, takeover: Takeover | undefined) {
+  const { log, primary } = operator;
   const unexpected = reportTo(log);
-  const listeners = new Listeners(takeover?.listeners ?? operator.listeners);
+  const listeners = new Listeners(takeover?.listeners ?? operator.listeners, primary?.lend);
   const state = await openState(config, operator, takeover !== undefined);
   const { store } = state;
-  const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
+  const peering = await join(config, operator);
   const hashes = new PasswordHashes();
   const provider =
     config.oidc && new IdentityProvider({ ...(await providerSettings(config.oidc)), clock, log });
@@ -91,9 +124,17 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   });
   // Before the first visitors: other relays can only find connections that wait here once it has its own number.
   await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });
-  const alone = config.cluster === undefined && takeover === undefined;
+  const alone = peering === STANDALONE && takeover === undefined;
   const { names, verified } = domains;
-  const certificates = await openCertificates(config, { store, log, names, verified, listeners, alone });
+  const certificates = await openCertificates(config, {
+    store,
+    log,
+    names,
+    verified,
+    listeners,
+    alone,
+    counts: peering.counts,
+  });
   const gauges = {
     tunnels: () => registry.size,
     links: () => hub.gauges(),
@@ -105,7 +146,10 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     }),
   };
   // Before the edge: after that, a relay that takes over from another must not fail.
-  const metrics = config.metrics && (await startMetrics(config.metrics, gauges, log, listeners));
+  const metrics =
+    primary === undefined && config.metrics
+      ? await startMetrics(config.metrics, gauges, log, listeners)
+      : undefined;
   const entrance = await setUpEdge(
     config,
     {
@@ -160,42 +204,41 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
   const replaced = Promise.withResolvers<void>();
   let successor: Successor | undefined;
   let certificatesLeft: Promise<void> | undefined;
-  const handover = await beReplaceable(
-    handoffSocketPath(config.dataDir, port),
-    replaceable({
-      address: addressOf(config.host, port),
-      listeners,
-      edge,
-      hub,
-      service,
-      domains,
-      state,
-      log,
-      adopt(socket, { id, ...peer }) {
-        // Connections between the two relays have no reset: Node offers one for TCP only.
-        socket.resetAndDestroy = () => {
-          takeover?.reset(socket, id);
-          return socket;
-        };
-        edge.adopt(socket, peer);
-      },
-      onReplaced(by) {
-        successor = by;
-        metrics?.close();
-        certificatesLeft = certificates?.leave();
-        replaced.resolve();
-      },
-    }),
-    config,
+  const self = replaceable({
+    address: addressOf(config.host, port),
+    listeners,
+    edge,
+    hub,
+    service,
+    domains,
+    state,
     log,
-  );
+    adopt(socket, { id, ...peer }) {
+      // Connections between the two relays have no reset: Node offers one for TCP only.
+      socket.resetAndDestroy = () => {
+        takeover?.reset(socket, id);
+        return socket;
+      };
+      edge.adopt(socket, peer);
+    },
+    onReplaced(by) {
+      successor = by;
+      metrics?.close();
+      certificatesLeft = certificates?.leave();
+      replaced.resolve();
+    },
+  });
+  const handover =
+    primary === undefined
+      ? await beReplaceable(handoffSocketPath(config.dataDir, port), self, config, log)
+      : undefined;
   takeover?.onCounted((deltas) => service.countElsewhere(deltas));
   // Not awaited here, because visitors are served already, and the program must be able to react to signals.
   const announced = (async () => {
-    await storePublicOrigin(store, publicUrlOf(config, port));
+    if (primary === undefined) await storePublicOrigin(store, publicUrlOf(config, port));
     // Before the replaced relay may exit, which the service manager would treat as the end of the service.
     await operator.announce();
-    takeover?.serving();
+    await takeover?.serving();
   })();
 
   /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
@@ -204,7 +247,9 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     beginToDrain();
     const deadline = new Promise((resolve) => setTimeout(resolve, deadlineMs).unref());
     const over =
-      successor === undefined ? drain(hub, edge, peering) : Promise.all([leave(hub, edge), certificatesLeft]);
+      successor === undefined
+        ? drain(hub, edge, peering, primary)
+        : Promise.all([leave(hub, edge, peering), certificatesLeft]);
     await Promise.race([over, deadline]);
     await keyUses.stop(hub);
     await agents.stop();
@@ -229,7 +274,7 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     () => setImmediate(() => void loadApi()),
     () => undefined,
   );
-  const reload = certificate && (() => void certificate.reload());
+  const reload = certificate && ((): void => void certificate.reload());
   return {
     /** its address */
     url,
@@ -244,6 +289,13 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
     abort: (): void => edge.destroy(),
     /** Checks for a renewed certificate now; `undefined` without TLS. */
     reload,
+    gauges,
+    /** Another process of this relay has changed something: see {@link Coordination.followed}. */
+    followed: (): Promise<void> => service.coordination.followed(),
+    /** Another process of this relay has stored certificates. */
+    followCertificates: async (): Promise<void> => await certificates?.follow(),
+    /** the relay as seen by the one that replaces it */
+    replaceable: self,
   };
 }
 
@@ -253,11 +305,17 @@ async function startParts(config: Config, operator: Operator, takeover: HandoffR
  * Clients are dropped only once no visitor needs an announcement, or another relay has them: until then they are
  * needed.
  *
+ * @param primary of a worker, all of which end together
  * @returns fulfilled when nobody is connected; the caller limits how long that may take
  */
-export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<void> {
-  peering.sayLeaving();
-  if (peering.hasOthers) {
+export async function drain(
+  hub: Hub,
+  edge: Edge,
+  peering: Peering,
+  primary?: Pick<PrimaryLink, 'settle'>,
+): Promise<void> {
+  if (primary === undefined) peering.sayLeaving();
+  if (primary === undefined && peering.hasOthers) {
     // First, so that clients that are asked to move do not return to this relay, and the listener closes at a quiet
     // moment.
     await edge.handOver();
@@ -266,6 +324,7 @@ export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<voi
   } else {
     hub.askToMove();
     await edge.settle();
+    await primary?.settle();
   }
   hub.drain();
   await Promise.all([edge.empty(), peering.settle()]);
@@ -335,55 +394,9 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
 }
 
 /** Lets remaining connections finish. @returns fulfilled when none is left; the caller limits how long that may take */
-export async function leave(hub: Hub, edge: Edge): Promise<void> {
+export async function leave(hub: Hub, edge: Edge, peering: Pick<Peering, 'settle'>): Promise<void> {
   hub.askToMove();
   await hub.moved();
   hub.drain();
-  await edge.empty();
-}
-
-/*
- * The handoff socket that a relay shares with the previous or next one on the same data folder and port, or the reason
- * that there is no such socket.
- */
-
-/** Both relays must write it the same way. */
-function addressOf(host: string, port: number): string {
-  return `${uriHost(host)}:${port}`;
-}
-
-/**
- * Looks for the relay that serves the same data folder and port.
- *
- * @returns `undefined` if there is none
- * @throws HandoffError if it cannot be replaced
- */
-async function takeOver(config: Config, log: Log): Promise<HandoffReceiver | undefined> {
-  if (config.cluster !== undefined)
-    throw new HandoffError(
-      'a relay in a cluster cannot be replaced; stop it, which moves its clients to the other relays, and start it again',
-    );
-  if (config.port === 0)
-    throw new HandoffError('CULVERT_PORT=0 does not say which relay to replace; set the port of that relay');
-  const path = handoffSocketPath(config.dataDir, config.port);
-  const takeover = await HandoffReceiver.begin(path, addressOf(config.host, config.port));
-  if (takeover !== undefined) log('taking over');
-  return takeover;
-}
-
-/** Makes this relay available to `serve --replace`. If that fails, it serves nevertheless. */
-async function beReplaceable(
-  path: string,
-  relay: Replaceable,
-  { cluster }: Config,
-  log: Log,
-): Promise<HandoffSender | undefined> {
-  // Relays of a cluster replace each other.
-  if (cluster !== undefined) return undefined;
-  try {
-    return await HandoffSender.open(path, relay, log);
-  } catch (error) {
-    log('not replaceable', { reason: describeError(error) });
-    return undefined;
-  }
+  await Promise.all([edge.empty(), peering.settle()]);
 }

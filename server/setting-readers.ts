@@ -3,6 +3,7 @@ import { SIGN_IN_RULE } from '../shared/access.ts';
 import type { AccountRule } from './accounts/logins.ts';
 import { isAccountName } from './administration/given.ts';
 import { BlockList, isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseDuration, typedDuration } from '../shared/duration.ts';
 import { parseNetwork } from '../shared/networks.ts';
@@ -32,6 +33,8 @@ const ADDRESS_REQUESTS_CEILING = 100_000;
 const TRUNKS_CEILING = 16;
 /** Maximum number of ports in `CULVERT_TCP_PORTS`: each that is given out takes a listening socket. */
 const TCP_PORTS_CEILING = 10_000;
+/** Maximum of `CULVERT_WORKERS`: each process takes about 60 MB, and machines with more cores need several relays. */
+const WORKERS_CEILING = 64;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
 
@@ -91,6 +94,17 @@ export const portRange: SettingReader<PortRange> = {
 };
 
 export const trunks = wholeNumber(0, TRUNKS_CEILING);
+
+/** A relay has one process where Node cannot share a listener among several. */
+export const workers: SettingReader<number> = {
+  takes: `auto, or a whole number from 1 to ${WORKERS_CEILING}`,
+  read(given) {
+    const wanted =
+      given === 'auto' ? Math.min(availableParallelism(), WORKERS_CEILING) : workerCount.read(given, '');
+    return wanted !== undefined && process.platform !== 'linux' ? 1 : wanted;
+  },
+};
+const workerCount = wholeNumber(1, WORKERS_CEILING);
 
 export const connections = wholeNumber(1, CONNECTIONS_CEILING);
 

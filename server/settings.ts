@@ -490,6 +490,13 @@ export const SETTINGS = {
       'Port on which other relays in the cluster connect to this one; 0 picks a free port.',
     ),
   }),
+  workers: setting(
+    'Several relays',
+    'workers',
+    readers.workers,
+    '1',
+    'Number of processes that serve visitors and clients, or auto for one per CPU core. On Windows and macOS, a relay has one process.',
+  ),
   reusePort: setting(
     'Several relays',
     'reuse-port',

@@ -33,7 +33,7 @@ export function temporaryDirectory(scope: Scope): string {
 
 /** Defaults for the relays of all suites in this run (docs/contributing/testing.md). */
 const SETTINGS_OF_THIS_RUN: Environment = Object.fromEntries(
-  ['CULVERT_TRUNKS', 'CULVERT_HTTP2'].flatMap((name) => {
+  ['CULVERT_TRUNKS', 'CULVERT_HTTP2', 'CULVERT_WORKERS'].flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value]];
   }),

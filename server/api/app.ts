@@ -36,6 +36,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   if (deps.downloads !== undefined) addDownloads(router, deps.downloads, deps);
   app.use(identifyAndCount);
   app.use(errorBoundary(log));
+  app.use(heardByAll(deps.heard));
   app.use(exactPath);
   app.use(router.routes());
   app.use(unmatched(router));
@@ -97,6 +98,14 @@ function reportUnsent(error: Error, log: Log): void {
  * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a
  * failure. Anything else is a bug: it is logged with the request's id, and the response has no details.
  */
+/** A change is responded to when all processes of this relay follow it, so that its sender finds it at each of them. */
+function heardByAll(heard: () => Promise<void>) {
+  return async function waitForOthers(ctx: Context, next: Next): Promise<void> {
+    await next();
+    if (!['GET', 'HEAD', 'OPTIONS'].includes(ctx.method)) await heard();
+  };
+}
+
 function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
     try {

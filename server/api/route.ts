@@ -112,6 +112,8 @@ export interface ApiDeps {
   readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<RequestScheduler, 'next'>;
   readonly writes: Turnstile;
+  /** Fulfilled when all processes of this relay follow what this one has changed. */
+  readonly heard: () => Promise<void>;
   /** hashes passwords */
   readonly hashes: Pick<PasswordHashes, 'hash'>;
   readonly signIn: SignIn;

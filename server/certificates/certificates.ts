@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { ConnectionCap } from '../connection-cap.ts';
 import { plainAddress } from '../edge/request-head.ts';
 import type { Log } from '../log.ts';
+import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import { StoreError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { Orders } from './acme-orders.ts';
@@ -62,6 +63,8 @@ interface CertificatesDeps {
   readonly dns: Pick<DnsServer, 'leave' | 'close'> | undefined;
   /** port of https in addresses, if it is not 443 */
   readonly publicPort: number | undefined;
+  /** those of the other processes of this relay */
+  readonly counts: Counts;
 }
 
 /** PEM */
@@ -91,7 +94,8 @@ export class Certificates {
 
   constructor({ email, directory, ca, ordersPerHour }: AcmeSettings, deps: CertificatesDeps) {
     this.#deps = deps;
-    const { store, clock, log, own, challenges, planning, mayHave, holderOf, isServed, publicPort } = deps;
+    const { store, clock, log, own, challenges, planning, mayHave, holderOf, isServed, publicPort, counts } =
+      deps;
     const planFor: PlanFor = (name) => planning.planFor(name);
     const always = (): Promise<readonly string[]> => planning.always();
     const transport = httpsTransport(ca, `culvert-relay/${VERSION}`, clock);
@@ -109,7 +113,7 @@ export class Certificates {
     const served = { holderOf, isServed, hasOwn, serveOwn };
     this.handshakes = new CertifiedHandshakes({ ...common, ...served, challenges });
     this.#upkeep = new CertificateRenewal({ ...common, mayHave, always, looked: serveOwn });
-    this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
+    this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort, counts });
   }
 
   /** Number of certificates. */
@@ -140,6 +144,16 @@ export class Certificates {
     if (this.#deps.alone) await this.#deps.store.releaseOrders();
     await this.#known.refresh();
     await this.#serveOwn();
+  }
+
+  /** Reads what another process of this relay has just stored. Never rejects: it is read again soon. */
+  async follow(): Promise<void> {
+    try {
+      await this.#known.refresh();
+      await this.#serveOwn();
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
   }
 
   /**
@@ -218,6 +232,8 @@ interface HttpPortDeps {
   readonly leadsHere: MayHave;
   /** port of https, if it is not 443 */
   readonly port: number | undefined;
+  /** those of the other processes of this relay */
+  readonly counts?: Counts;
 }
 
 /** @returns not bound yet */
@@ -231,7 +247,10 @@ export function httpPort(deps: HttpPortDeps): Server {
   };
   const server = createServer(options, (request, response) => void respond(request, response, deps));
   const limits = { all: HTTP_PORT_CONNECTIONS_MAX, source: HTTP_PORT_ADDRESS_CONNECTIONS_MAX };
-  new ConnectionCap(limits, (address) => networkOf(plainAddress(address))).guard(server);
+  new ConnectionCap(limits, (address) => networkOf(plainAddress(address)), {
+    kind: 'http',
+    counts: deps.counts ?? NO_COUNTS,
+  }).guard(server);
   server.maxRequestsPerSocket = HTTP_PORT_REQUESTS_MAX;
   // Also ends connections that do not read their response.
   server.timeout = HTTP_PORT_REQUEST_MS;

@@ -1,4 +1,5 @@
 /** What the commands of `culvert-relay` share. */
+import type { ChildProcess } from 'node:child_process';
 import { isReaderGone } from '../../shared/standard-output.ts';
 import type { CommandUsage } from '../administration/action.ts';
 import type { Config, ConfigResult } from '../config.ts';
@@ -28,6 +29,10 @@ export interface Shell {
   limitMemory(): void;
   /** Starts the same program in the background with these arguments; the exit code tells whether it serves. */
   startDetached(argv: readonly string[]): Promise<number>;
+  /** Starts the same program with the same arguments as one more process of this relay. */
+  startWorker(): ChildProcess;
+  /** The channel to the first process of this relay, if this process is one that it has started. */
+  readonly primary: NodeJS.Process | undefined;
   /** Listeners that the service manager has opened, by name. */
   readonly listeners: ReadonlyMap<string, object>;
   /** Says to the service manager that this process serves. @throws Error */

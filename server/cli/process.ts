@@ -1,5 +1,5 @@
 /** The process of a command, as the system sees it: its user, its service manager, and a relay in the background. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline';
 import type { ListenerName } from '../listeners.ts';
@@ -112,4 +112,22 @@ export async function startDetached(
   shell.stdout.destroy();
   shell.unref();
   return code;
+}
+
+/* Processes of a relay that has several. */
+
+/** The last argument of one that another process of the relay has started. */
+export const WORKER = '--worker';
+
+/**
+ * Starts one that writes to the same standard streams. Its channel carries structured clones.
+ *
+ * @param command of this relay, with its arguments
+ */
+export function startWorker(command: readonly string[]): ChildProcess {
+  const [program = '', ...args] = command;
+  return spawn(program, [...args.filter((each) => each !== '--replace'), WORKER], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+  });
 }

@@ -13,7 +13,14 @@ import { onStopSignals } from '../../shared/stop-signals.ts';
 import type { AccessFile, LogStream } from '../observe/logger.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
-import { givenListeners, startDetached, tellServiceManager, userName } from './process.ts';
+import {
+  givenListeners,
+  startDetached,
+  startWorker,
+  tellServiceManager,
+  userName,
+  WORKER,
+} from './process.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
@@ -53,6 +60,8 @@ const shell: Shell = {
   async startDetached(argv) {
     return await startDetached([...ownCommand(), ...argv], (line) => shell.out(line));
   },
+  startWorker: () => startWorker([...ownCommand(), ...process.argv.slice(2)]),
+  primary: process.argv.at(-1) === WORKER && process.send !== undefined ? process : undefined,
   listeners: givenListeners(process.env, process.pid),
   tellServiceManager: () => tellServiceManager(process.env, process.pid),
   limitMemory: () => limitYoungGeneration(process, v8.setFlagsFromString),

@@ -38,7 +38,13 @@ export async function serveCommand(
   if (argv.includes(DETACH))
     return await shell.startDetached(['serve', ...argv.filter((each) => each !== DETACH)]);
   shell.limitMemory();
-  const { loadConfig, serve } = await import('./serve.ts');
+  const { loadConfig, serve, serveWorker } = await import('./serve.ts');
+  if (shell.primary !== undefined)
+    return await serveWorker(
+      shell,
+      configured(loadConfig(shell.env, argv.slice(0, -1))).config,
+      shell.primary,
+    );
   const { config, flags } = configured(loadConfig(shell.env, argv, { replace: { type: 'boolean' } }));
   return await serve(shell, config, startRelay, flags['replace'] === true);
 }

@@ -11,8 +11,9 @@ import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener.ts'
 import { HandoffError } from '../handoff/take.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import { OtherAddressError } from '../listeners.ts';
-import type { RunningRelay } from '../relay.ts';
+import { type RunningRelay, startWorkerRelay } from '../relay.ts';
 import { DatabaseInUseError } from '../store/store-errors.ts';
+import { PrimaryLink } from '../workers/primary-link.ts';
 import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 
@@ -61,6 +62,8 @@ export async function serve(
     accessLog: accessLog?.write,
     tell,
     listeners: shell.listeners,
+    startWorker: () => shell.startWorker(),
+    primary: undefined,
     announce: async () => {
       try {
         await shell.tellServiceManager();
@@ -77,6 +80,41 @@ export async function serve(
   shell.out(`listening on ${relay.url}`);
   sayWhatIsNext(config, relay, log, tell);
   return ended;
+}
+
+/**
+ * Runs one of the processes of a relay that has several, until the first one asks it to end, or ends.
+ *
+ * @param channel to the first process
+ */
+export async function serveWorker(shell: Shell, config: Config, channel: NodeJS.Process): Promise<number> {
+  // Those of a terminal reach all processes of the relay; the first one decides.
+  shell.onSignals(
+    () => {},
+    () => {},
+  );
+  const primary = await PrimaryLink.open(channel);
+  const log = primary.logOf(await shell.openLog(config.log));
+  const accessLog = await openAccessLog(shell, config, log);
+  shell.onCrash((error) => log('relay crashed', errorFields(error)));
+  try {
+    const relay = await startWorkerRelay(config, {
+      log,
+      accessLog: accessLog?.write,
+      tell: undefined,
+      listeners: new Map(),
+      startWorker: () => shell.startWorker(),
+      primary,
+      announce: () => Promise.resolve(),
+    });
+    return await primary.serve(relay, () => {
+      relay.reload?.();
+      accessLog?.reopen?.();
+    });
+  } catch (error) {
+    primary.refused(error);
+    return ExitCode.failed;
+  }
 }
 
 /** A person at a terminal reads lines; a log gets one of its own. */

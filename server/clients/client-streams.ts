@@ -35,6 +35,17 @@ export class TunnelStreams {
   #clientIsLost = false;
   /** Whether the client was lost again, and with it streams that were not probed. */
   #asksAgain = false;
+  readonly #changed: () => void;
+
+  /** @param changed called when there are more or fewer of them, or of those that are idle */
+  constructor(changed: () => void) {
+    this.#changed = changed;
+  }
+
+  /** How many are kept for a next request. */
+  get idle(): number {
+    return this.#idle.size;
+  }
 
   /** Streams of this relay's visitors. */
   get size(): number {
@@ -54,6 +65,7 @@ export class TunnelStreams {
     if (this.#open === NONE) this.#open = new Set();
     this.#open.add(stream);
     if (stream.isForwarded) this.#forwarded += 1;
+    this.#changed();
   }
 
   /**
@@ -115,17 +127,20 @@ export class TunnelStreams {
   rests(stream: DataStream): void {
     if (this.#idle === NONE) this.#idle = new Set();
     this.#idle.add(stream);
+    this.#changed();
   }
 
   /** It is in use again. */
   serves(stream: DataStream): void {
     this.#idle.delete(stream);
+    this.#changed();
   }
 
   /** It has ended from either side; called once. */
   ended(stream: DataStream): void {
     if (this.#open.delete(stream) && stream.isForwarded) this.#forwarded -= 1;
     this.#idle.delete(stream);
+    this.#changed();
   }
 
   #question(now: number): void {

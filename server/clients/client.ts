@@ -34,7 +34,7 @@ export class ConnectedClient {
   #replaced: ControlSocket | undefined;
   /** when the owner was last told about each kind of problem, monotonic ms */
   #problemsAt = NO_PROBLEMS;
-  readonly #streams = new TunnelStreams();
+  readonly #streams = new TunnelStreams(() => this.#count());
   readonly #waiting: WaitingVisitors;
   /** `undefined` before there is one: most tunnels are idle */
   #trunks: TunnelTrunks | undefined;
@@ -43,7 +43,7 @@ export class ConnectedClient {
   constructor(tunnel: LiveTunnel, leftAt: number, context: ClientsContext) {
     this.tunnel = tunnel;
     this.#o = context;
-    this.#waiting = new WaitingVisitors(this, leftAt, context);
+    this.#waiting = new WaitingVisitors(this, leftAt, context, () => this.#count());
   }
 
   /** The client's control socket, if it has one. */
@@ -292,8 +292,21 @@ export class ConnectedClient {
    */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    if (maxConnections === null || this.#ownWaiting + this.#streams.size < maxConnections) return false;
-    return !this.#streams.retireIdle();
+    if (maxConnections === null) return false;
+    const others = this.#o.counts.others('plan', this.tunnel.id);
+    if (this.#ownWaiting + this.#streams.size + others < maxConnections) return false;
+    return !this.#streams.retireIdle() && !this.#o.counts.displace('plan', this.tunnel.id);
+  }
+
+  /** A visitor of another process of this relay needs the stream of one that waits for its next request. */
+  giveWay(): void {
+    this.#streams.retireIdle();
+  }
+
+  #count(): void {
+    const { id, account } = this.tunnel;
+    if (PLAN_RULES[account.plan].maxConnections === null) return;
+    this.#o.counts.set('plan', id, this.#ownWaiting + this.#streams.size, this.#streams.idle);
   }
 
   #limitText(): string {

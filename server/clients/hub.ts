@@ -3,6 +3,7 @@ import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
 import type { ClientGauges } from '../observe/counters.ts';
+import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { Move, type StreamSocket } from './client-streams.ts';
@@ -33,6 +34,8 @@ interface HubOptions {
   readonly ownership: Ownership;
   /** forwards visitors to them */
   readonly forwarder?: Pick<Forwarder, 'visit'>;
+  /** those of the other processes of this relay */
+  readonly counts?: Counts;
   /** called when a tunnel has got a control socket */
   readonly onOnline?: (tunnel: LiveTunnel) => void;
   /** called when a control socket of a tunnel has ended, with its close code */
@@ -60,12 +63,13 @@ export class Hub implements Dialer {
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
   constructor(options: HubOptions) {
-    const { clock, ownership, forwarder = NO_FORWARDER, onMoved = () => {} } = options;
+    const { clock, ownership, forwarder = NO_FORWARDER, counts = NO_COUNTS, onMoved = () => {} } = options;
     this.#options = options;
     this.#clock = clock;
     this.#ownership = ownership;
     this.awaited = new AwaitedSockets(clock, ownership);
-    this.#context = { clock, ownership, forwarder, awaited: this.awaited, onMoved };
+    this.#context = { clock, ownership, forwarder, awaited: this.awaited, counts, onMoved };
+    counts.listen('plan', { giveWay: (id) => this.get(id)?.giveWay() });
   }
 
   /** Starts the keepalive of control sockets (protocol.md section 5.2). */

@@ -1,6 +1,7 @@
 /** The inbound connections of one tunnel that wait for their data sockets, and how they are announced or forwarded. */
 import { type KeyEnd, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
+import type { Counts } from '../shared-counts.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import { type LargeStream, Move, type StreamSocket } from './client-streams.ts';
@@ -58,6 +59,8 @@ export interface ClientsContext {
   readonly ownership: Ownership;
   readonly forwarder: Pick<Forwarder, 'visit'>;
   readonly awaited: AwaitedSockets;
+  /** those of the other processes of this relay */
+  readonly counts: Counts;
   /** called when the client of a tunnel has a newer control socket on another relay */
   readonly onMoved: (tunnel: LiveTunnel) => void;
 }
@@ -125,6 +128,7 @@ interface AwaitedClient {
 export class WaitingVisitors {
   readonly #client: AwaitedClient;
   readonly #o: Pick<ClientsContext, 'clock' | 'ownership' | 'forwarder' | 'awaited'>;
+  readonly #changed: () => void;
   #pending = NONE;
   /** how many of them are visitors of other relays */
   #forwarded = 0;
@@ -134,12 +138,15 @@ export class WaitingVisitors {
   /**
    * @param client with its control socket, if it is here
    * @param leftAt since when the client is away, monotonic ms
+   * @param changed called when more or fewer of them wait
    */
   constructor(
     client: AwaitedClient,
     leftAt: number,
     context: Pick<ClientsContext, 'clock' | 'ownership' | 'forwarder' | 'awaited'>,
+    changed: () => void,
   ) {
+    this.#changed = changed;
     this.#client = client;
     this.#leftAt = leftAt;
     this.#o = context;
@@ -164,6 +171,7 @@ export class WaitingVisitors {
     if (this.#pending === NONE) this.#pending = new Set();
     this.#pending.add(pending);
     if (pending.away !== undefined) this.#forwarded += 1;
+    this.#changed();
   }
 
   /** It no longer waits. */
@@ -172,6 +180,7 @@ export class WaitingVisitors {
     this.#leave(pending);
     if (this.#pending.delete(pending) && pending.away !== undefined) this.#forwarded -= 1;
     if (pending.id !== undefined) this.#o.awaited.forget(pending.id);
+    this.#changed();
   }
 
   /** Announces a connection to the client, or forwards it to the relay that has the client. */

@@ -10,6 +10,7 @@ import type { Forwarder, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Limit, Rate } from '../rate-limiter.ts';
+import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 import { ClusterForwarder } from './forwarder.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
@@ -27,7 +28,13 @@ import {
 } from './notifications.ts';
 import { forgiving, RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
-import { type RedisCommands, RedisError, RedisLink } from './redis-client.ts';
+import {
+  type ClusterLink,
+  type OpenLink,
+  type RedisCommands,
+  RedisError,
+  RedisLink,
+} from './redis-client.ts';
 import { GIVE_BACK, IS_OUT, TAKE } from './scripts.ts';
 
 /**
@@ -52,7 +59,7 @@ export interface ClusterSettings {
 }
 
 interface ClusterDeps {
-  readonly redis: RedisLink;
+  readonly redis: ClusterLink;
   readonly listener: HopListener;
   /** where other relays reach the listener */
   readonly host: string;
@@ -66,7 +73,7 @@ interface ClusterDeps {
 export class Cluster implements Peering {
   readonly ownership: RedisOwnership;
   readonly forwarder: Forwarder;
-  readonly #redis: RedisLink;
+  readonly #redis: ClusterLink;
   readonly #listener: HopListener;
   readonly #hops: HopDialer;
   readonly #membership: Membership;
@@ -101,8 +108,16 @@ export class Cluster implements Peering {
     this.#log = log;
   }
 
-  /** @throws Error if the address of the internal listener cannot be bound */
-  static async join(settings: ClusterSettings, clock: Clock, log: Log): Promise<Cluster> {
+  /**
+   * @param open connects to what its members know together
+   * @throws Error if the address of the internal listener cannot be bound
+   */
+  static async join(
+    settings: ClusterSettings,
+    clock: Clock,
+    log: Log,
+    open: OpenLink = (options) => RedisLink.open(options),
+  ): Promise<Cluster> {
     const { redisUrl, host, port, secret } = settings;
     const incarnation = randomBytes(8).toString('hex');
     // Events may arrive before everything is assembled; nothing waits for them until then.
@@ -122,8 +137,9 @@ export class Cluster implements Peering {
           cluster === undefined ? stream.destroy() : cluster.#serveVisit(tunnelId, stream, peers),
       },
     });
-    const redis = await RedisLink.open({
+    const redis = await open({
       url: redisUrl,
+      incarnation,
       channels: [channelOf(incarnation), ALL_CHANNEL],
       log,
       onUp: () => tell((it) => void it.#cameUp()),
@@ -136,6 +152,9 @@ export class Cluster implements Peering {
 
   /** Notifies them through Redis. */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(writeNews(news));
+
+  counts: Counts = NO_COUNTS;
+  heard: () => Promise<void> = () => Promise.resolve();
 
   readonly limit: Limit = (local, rate, kind) => new SharedRateLimiter(this.#redis, local, rate, kind);
 

@@ -10,6 +10,7 @@ import {
 } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { Limit } from '../rate-limiter.ts';
+import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
 
@@ -28,6 +29,14 @@ export interface Peering {
   /** notifies those that share the tunnels; `undefined` if there are none */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> | undefined;
   readonly limit: Limit;
+  /** what the other processes of this relay count; relays of a cluster count for themselves */
+  readonly counts: Counts;
+  /**
+   * What this relay has told the other processes of it is followed there; relays of a cluster follow soon as well.
+   *
+   * @returns fulfilled at the latest after a second
+   */
+  heard(): Promise<void>;
   /**
    * Joins the cluster, and gets notifications from now on.
    *
@@ -50,6 +59,8 @@ export const STANDALONE: Peering = {
   forwarder: NO_FORWARDER,
   tellPeers: undefined,
   limit: (local) => local,
+  counts: NO_COUNTS,
+  heard: () => Promise.resolve(),
   start: () => Promise.resolve(),
   hasOthers: false,
   sayLeaving() {},

@@ -22,7 +22,7 @@ export class RedisError extends Error {
   }
 }
 
-interface RedisLinkOptions {
+export interface RedisLinkOptions {
   /** `redis://` or `rediss://` */
   readonly url: string;
   /** those to subscribe to */
@@ -40,6 +40,14 @@ type ScriptCall = (...args: (string | number)[]) => Promise<unknown>;
 
 /** What other modules use of it. */
 export type RedisCommands = Pick<RedisLink, 'run'>;
+
+/** What a member of a cluster needs: Redis, or the first process of a relay that has several. */
+export type ClusterLink = Pick<RedisLink, 'isUp' | 'run' | 'publish' | 'close'>;
+
+/** Connects to it; the address counts for Redis only. */
+export type OpenLink = (
+  options: RedisLinkOptions & { /** identifies this run of the relay */ readonly incarnation: string },
+) => Promise<ClusterLink>;
 
 export class RedisLink {
   readonly #commands: Redis;

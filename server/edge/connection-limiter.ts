@@ -9,6 +9,7 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { networkOf } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
 import { RateLimiter } from '../rate-limiter.ts';
+import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { type ParsedRequest, TunnelLookup } from './route.ts';
@@ -140,8 +141,47 @@ export class ConnectionSlots {
   /** number of slots used by requests to an account's tunnels, by the account's id; never 0 */
   readonly byAccount = new Map<string, number>();
 
-  constructor(limits: SlotLimits) {
+  readonly #counts: Counts;
+
+  /** @param counts those of the other processes of this relay */
+  constructor(limits: SlotLimits, counts: Counts = NO_COUNTS) {
     this.limits = limits;
+    this.#counts = counts;
+    counts.listen('slots', { giveWay: () => this.displace() });
+  }
+
+  /** Slots in use, in all processes. */
+  get used(): number {
+    return this.busy + this.idle.size + this.#counts.others('slots', '');
+  }
+
+  /** Slots with a request in progress, in all processes. */
+  get allBusy(): number {
+    return this.used - this.idle.size - this.#counts.othersIdle('slots', '');
+  }
+
+  /** Whether a slot is idle, in any process. */
+  get hasIdle(): boolean {
+    return this.idle.size > 0 || this.#counts.othersIdle('slots', '') > 0;
+  }
+
+  /** Slots that an account uses, in all processes. */
+  usedBy(account: string): number {
+    return (this.byAccount.get(account) ?? 0) + this.#counts.others('account', account);
+  }
+
+  /** Frees the slot that has been idle for longest. @returns false if none is idle */
+  displace(): boolean {
+    const [longest] = this.idle;
+    if (longest === undefined) return this.#counts.displace('slots', '');
+    longest.giveWay();
+    return true;
+  }
+
+  /** The slots of this process, or those of an account in it, have changed. */
+  changed(account?: string): void {
+    this.#counts.set('slots', '', this.busy + this.idle.size, this.idle.size);
+    if (account !== undefined) this.#counts.set('account', account, this.byAccount.get(account) ?? 0);
   }
 }
 
@@ -165,19 +205,21 @@ export class Slot {
    * @returns why there is none; nothing has changed then
    */
   take(account: string | undefined): NoSlot | undefined {
-    const { limits, idle, newcomers, busy, byAccount } = this.#slots;
-    const hasRoom = this.#state === 'idle' || busy + idle.size < limits.visitors;
-    if (!hasRoom && idle.size === 0) return 'full';
-    const held = account === undefined ? 0 : (byAccount.get(account) ?? 0);
+    const slots = this.#slots;
+    const { limits, idle, newcomers, byAccount } = slots;
+    const hasRoom = this.#state === 'idle' || slots.used < limits.visitors;
+    if (!hasRoom && !slots.hasIdle) return 'full';
+    const held = account === undefined ? 0 : slots.usedBy(account);
     // Regardless of the plan: the more slots an account uses, the more must be left for others.
-    if (held >= ACCOUNT_SHARE * (limits.visitors - busy)) return 'share';
-    if (!hasRoom) this.#displace();
+    if (held >= ACCOUNT_SHARE * (limits.visitors - slots.allBusy)) return 'share';
+    if (!hasRoom) slots.displace();
     if (this.#state === 'idle') idle.delete(this);
     else newcomers.delete(this);
     this.#state = 'busy';
     this.#slots.busy += 1;
     this.#account = account;
-    if (account !== undefined) byAccount.set(account, held + 1);
+    if (account !== undefined) byAccount.set(account, (byAccount.get(account) ?? 0) + 1);
+    slots.changed(account);
     return undefined;
   }
 
@@ -187,18 +229,20 @@ export class Slot {
     this.#release();
     this.#state = 'idle';
     this.#slots.idle.add(this);
+    this.#slots.changed();
   }
 
   /**
    * A connection whose requests had slots of their own waits for the next one: it gets a free slot, or continues without one.
    */
   park(): void {
-    const { limits, idle, busy } = this.#slots;
+    const slots = this.#slots;
     this.stand();
-    if (busy + idle.size >= limits.visitors) return;
-    this.#slots.newcomers.delete(this);
+    if (slots.used >= slots.limits.visitors) return;
+    slots.newcomers.delete(this);
     this.#state = 'idle';
-    idle.add(this);
+    slots.idle.add(this);
+    slots.changed();
   }
 
   /** The relay itself responds, which needs no slot: a slot that the connection has is released. */
@@ -224,26 +268,28 @@ export class Slot {
     oldest.#occupant.destroy();
   }
 
-  #displace(): void {
-    const [longest] = this.#slots.idle;
-    if (longest === undefined) return;
-    longest.stand();
-    longest.#occupant.giveWay();
+  /** Another request needs its slot. */
+  giveWay(): void {
+    this.stand();
+    this.#occupant.giveWay();
   }
 
   #leave(): void {
     if (this.#state === 'newcomer') this.#slots.newcomers.delete(this);
-    else if (this.#state === 'idle') this.#slots.idle.delete(this);
-    else if (this.#state === 'busy') this.#release();
+    else if (this.#state === 'idle') {
+      this.#slots.idle.delete(this);
+      this.#slots.changed();
+    } else if (this.#state === 'busy') this.#release();
   }
 
   #release(): void {
     const { byAccount } = this.#slots;
+    const account = this.#account;
     this.#slots.busy -= 1;
-    if (this.#account === undefined) return;
-    const left = (byAccount.get(this.#account) ?? 0) - 1;
-    if (left > 0) byAccount.set(this.#account, left);
-    else byAccount.delete(this.#account);
+    const left = account === undefined ? 0 : (byAccount.get(account) ?? 0) - 1;
+    if (account !== undefined && left > 0) byAccount.set(account, left);
+    else if (account !== undefined) byAccount.delete(account);
+    this.#slots.changed(account);
   }
 }
 
@@ -286,8 +332,18 @@ export class AddressLimits {
   readonly #rate: RateLimiter | undefined;
   readonly #proxies: BlockList;
   readonly #open = new Map<string, OpenConnections>();
+  readonly #counts: Counts;
 
-  constructor({ connections, requests, streams }: AddressSettings, proxies: BlockList, clock: Clock) {
+  /** @param counts those of the other processes of this relay */
+  constructor(
+    { connections, requests, streams }: AddressSettings,
+    proxies: BlockList,
+    clock: Clock,
+    counts: Counts = NO_COUNTS,
+  ) {
+    this.#counts = counts;
+    counts.listen('address', { giveWay: (address) => this.#giveWay(address) });
+    counts.listen('request', { spent: (address) => void this.#rate?.take(address) });
     this.#max = connections === 0 ? Infinity : connections;
     this.#maxStreams = connections === 0 ? Infinity : streams;
     this.#proxies = proxies;
@@ -316,24 +372,42 @@ export class AddressLimits {
       this.#open.set(address, open);
     }
     open.count += 1;
+    this.changed(open);
     return open;
   }
 
   remove(open: OpenConnections): void {
     open.count -= 1;
     if (open.count === 0) this.#open.delete(open.address);
+    this.changed(open);
+  }
+
+  /** The connections of an address have changed, or which of them are idle. */
+  changed({ address, count, streams, idle }: OpenConnections): void {
+    this.#counts.set('address', address, count, idle?.size ?? 0);
+    this.#counts.set('stream', address, streams);
   }
 
   /** Whether the address exceeds its limit of connections. */
-  isExceeded({ count }: OpenConnections): boolean {
-    return count > this.#max;
+  isExceeded({ address, count }: OpenConnections): boolean {
+    return count + this.#counts.others('address', address) > this.#max;
   }
 
   /** Counts one more HTTP/2 stream. @returns false if that is one too many */
   addStream(open: OpenConnections): boolean {
-    if (open.streams > 0 && open.streams + open.count > this.#maxStreams) return false;
+    const { address } = open;
+    const streams = open.streams + this.#counts.others('stream', address);
+    const count = open.count + this.#counts.others('address', address);
+    if (streams > 0 && streams + count > this.#maxStreams) return false;
     open.streams += 1;
+    this.changed(open);
     return true;
+  }
+
+  /** One of its HTTP/2 streams has ended. */
+  removeStream(open: OpenConnections): void {
+    open.streams -= 1;
+    this.changed(open);
   }
 
   /** Closes idle connections, longest idle first, until the address is within its limit. */
@@ -342,11 +416,21 @@ export class AddressLimits {
       if (!this.isExceeded(open)) return;
       connection.giveWay();
     }
+    while (this.isExceeded(open) && this.#counts.displace('address', open.address));
   }
 
   /** Whether the address may make one more request now; if so, it is counted. */
   takeRequest({ address }: OpenConnections): boolean {
-    return this.#rate === undefined || this.#rate.take(address) === 0;
+    if (this.#rate === undefined) return true;
+    if (this.#rate.take(address) > 0) return false;
+    this.#counts.spend('request', address);
+    return true;
+  }
+
+  /** A connection of the address in another process needs its place. */
+  #giveWay(address: string): void {
+    const [longest] = this.#open.get(address)?.idle ?? [];
+    longest?.giveWay();
   }
 }
 
@@ -386,12 +470,14 @@ export class AddressCount {
   /** The request is over. */
   end(): void {
     if (this.#peer.trusted) return this.leave();
-    if (this.#open !== undefined) (this.#open.idle ??= new Set()).add(this);
+    if (this.#open === undefined) return;
+    (this.#open.idle ??= new Set()).add(this);
+    this.#limits.changed(this.#open);
   }
 
   /** A request has begun: the connection is no longer idle. */
   busy(): void {
-    this.#open?.idle?.delete(this);
+    if (this.#open?.idle?.delete(this) === true) this.#limits.changed(this.#open);
   }
 
   /** What its address has open. */
@@ -451,7 +537,7 @@ export class StreamCount {
   }
 
   leave(): void {
-    if (this.#open !== undefined) this.#open.streams -= 1;
+    if (this.#open !== undefined) this.#limits.removeStream(this.#open);
     this.#open = undefined;
   }
 }

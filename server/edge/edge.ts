@@ -5,6 +5,7 @@ import type { TLSSocket } from 'node:tls';
 import { DRAIN_LOOK_MS } from '../clients/hub.ts';
 import { HANDOFF_STEP_MS } from '../handoff/conversation.ts';
 import { traffic } from '../observe/counters.ts';
+import type { Counts } from '../shared-counts.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TcpPorts } from '../tunnels/tcp-ports.ts';
 import {
@@ -94,7 +95,7 @@ export class Edge {
   constructor(
     server: Server,
     upstreams: Upstreams,
-    limits: SlotLimits,
+    { counts, ...limits }: SlotLimits & { /** those of the other processes */ readonly counts?: Counts },
     addresses: AddressLimits,
     expected: Expected = {},
     ports?: Pick<TcpPorts, 'close'>,
@@ -106,7 +107,7 @@ export class Edge {
     this.#upstreams = upstreams;
     this.#addresses = addresses;
     this.#trustsAny = upstreams.context.trustedProxies.rules.length > 0;
-    this.#slots = new ConnectionSlots(limits);
+    this.#slots = new ConnectionSlots(limits, counts);
     this.#noSlots = new ConnectionSlots({ ...limits, visitors: 0 });
     this.#proto = expected.tls === undefined ? 'http' : 'https';
     this.#entrance = new Entrance(

@@ -186,6 +186,8 @@ export type PredecessorMessage =
   | { readonly kind: 'moved'; readonly clients: readonly MissedClient[] }
   /** The new relay may serve. */
   | { readonly kind: 'go' }
+  /** It accepts no more connections. */
+  | { readonly kind: 'left' }
   /** It has stored traffic of its remaining connections. */
   | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
 
@@ -245,6 +247,7 @@ export function readPredecessorMessage(value: unknown): PredecessorMessage | und
     case 'moved':
       return isListOf(clients, isMissedClient) ? { kind, clients } : undefined;
     case 'go':
+    case 'left':
       return { kind };
     case 'counted':
       return isListOf(deltas, isDelta) ? { kind, deltas } : undefined;

@@ -99,6 +99,7 @@ describeOnPosix('the relay that is replaced', () => {
     talk.send({ kind: 'access', tunnelId: 'two' });
     await until(() => relay.calls.length === 4);
     assert.deepEqual(relay.calls, ['release', 'leave', 'ended one closed', 'access two']);
+    await says({ kind: 'left' });
     const deltas = [{ id: 'one', bytesIn: 1, bytesOut: 2, requests: 1, expiresAt: 5, termsRevision: 0 }];
     relay.successor?.tellCounted(deltas);
     await says({ kind: 'counted', deltas });

@@ -35,11 +35,13 @@ export interface Replaceable {
   /** Continues to serve. @returns false if another relay has the database by now */
   resume(): Promise<boolean>;
   /** It has been replaced: it passes new connections on, and exits when the rest has ended. */
-  leave(successor: Successor): void;
+  leave(successor: Successor): void | Promise<void>;
   /** A tunnel has ended on the other relay. */
   hearEnded(tunnelId: string, reason: EndReason): void;
   /** The access policy, links or approval requests of a tunnel have changed. */
   hearAccess(tunnelId: string): void;
+  /** A visitor whom another process of this relay has passed on is to be cut. */
+  hearReset?(id: number): void;
   /** A visitor from the previous relay. */
   adopt(socket: Socket, visitor: Extract<Hello, { kind: 'visitor' }>): void;
 }
@@ -50,20 +52,18 @@ export type Successor = Pick<HandoffSender, 'pass' | 'tellCounted' | 'end'>;
 type Talk = Conversation<PredecessorMessage, SuccessorMessage>;
 
 export class HandoffSender {
-  readonly #path: string;
   readonly #relay: Replaceable;
   readonly #log: Log;
   #meetingPoint: HandoffSocket | undefined;
   #talk: Talk | undefined;
   /** whether the other relay has begun to serve */
   #isReplaced = false;
-  #passed = 0;
-  readonly #resets = new Map<number, () => void>();
+  readonly #passed: PassedVisitors;
 
   private constructor(path: string, relay: Replaceable, log: Log) {
-    this.#path = path;
     this.#relay = relay;
     this.#log = log;
+    this.#passed = new PassedVisitors(path);
   }
 
   /**
@@ -141,14 +141,16 @@ export class HandoffSender {
     } catch (error) {
       if (await this.#relay.resume()) throw error;
     }
-    this.#leave(talk);
+    await this.#leave(talk);
   }
 
-  #leave(talk: Talk): void {
+  async #leave(talk: Talk): Promise<void> {
     this.#isReplaced = true;
     this.#meetingPoint?.close(true);
-    this.#relay.leave(this);
+    const left = this.#relay.leave(this);
     talk.listen((message) => this.#hear(message));
+    await left;
+    talk.send({ kind: 'left' });
   }
 
   #hear(message: SuccessorMessage): void {
@@ -158,7 +160,8 @@ export class HandoffSender {
       case 'access':
         return this.#relay.hearAccess(message.tunnelId);
       case 'reset':
-        return this.#resets.get(message.id)?.();
+        this.#relay.hearReset?.(message.id);
+        return this.#passed.reset(message.id);
       case 'move':
       case 'ready':
       case 'serving':
@@ -172,22 +175,9 @@ export class HandoffSender {
 
   // As seen by the old relay
 
-  /**
-   * Opens a connection to the other relay that continues one of a visitor.
-   *
-   * @param onReset called when it is to be cut
-   */
-  async pass(
-    visitor: Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>,
-    onReset: () => void,
-  ): Promise<Socket> {
-    this.#passed += 1;
-    const id = this.#passed;
-    const socket = await meetSoon(this.#path, { kind: 'visitor', id, ...visitor });
-    if (socket === undefined) throw new Error('the relay that replaced this one has ended');
-    this.#resets.set(id, onReset);
-    socket.once('close', () => this.#resets.delete(id));
-    return socket;
+  /** See {@link PassedVisitors.pass}. */
+  pass(visitor: PassedVisitor, onReset: () => void): Promise<Socket> {
+    return this.#passed.pass(visitor, onReset);
   }
 
   /** Reports what has been stored. */
@@ -198,6 +188,44 @@ export class HandoffSender {
   /** Ends the conversation. */
   end(): void {
     this.#talk?.end();
+  }
+}
+
+type PassedVisitor = Omit<Extract<Hello, { kind: 'visitor' }>, 'kind' | 'id'>;
+
+/** Visitors of a relay that has been replaced, who continue on the other one. */
+export class PassedVisitors {
+  readonly #path: string;
+  #last: number;
+  readonly #resets = new Map<number, () => void>();
+
+  /**
+   * @param path of the other relay's handoff socket
+   * @param first the number before that of the first visitor; each number is used once
+   */
+  constructor(path: string, first = 0) {
+    this.#path = path;
+    this.#last = first;
+  }
+
+  /**
+   * Opens a connection to the other relay that continues one of a visitor.
+   *
+   * @param onReset called when it is to be cut
+   */
+  async pass(visitor: PassedVisitor, onReset: () => void): Promise<Socket> {
+    this.#last += 1;
+    const id = this.#last;
+    const socket = await meetSoon(this.#path, { kind: 'visitor', id, ...visitor });
+    if (socket === undefined) throw new Error('the relay that replaced this one has ended');
+    this.#resets.set(id, onReset);
+    socket.once('close', () => this.#resets.delete(id));
+    return socket;
+  }
+
+  /** One of them is to be cut. */
+  reset(id: number): void {
+    this.#resets.get(id)?.();
   }
 }
 

@@ -3,6 +3,7 @@
  * (docs/decisions/0020-replacing-a-relay.md).
  */
 import type { Duplex } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
 import type { EndReason } from '../tunnels/lifecycle.ts';
 import {
@@ -21,10 +22,18 @@ import { type Handle, meet, takeListeners } from './handoff-socket.ts';
 /** Why this relay must not serve; the old one continues. */
 export class HandoffError extends Error {}
 
+/** The relay that serves until now, as seen by the parts of the one that replaces it. */
+export type Takeover = Pick<
+  HandoffReceiver,
+  'listeners' | 'move' | 'commit' | 'serving' | 'onCounted' | 'tellEnded' | 'tellAccess' | 'reset' | 'abandon'
+>;
+
 export class HandoffReceiver {
   /** listeners of the old relay, by name */
   readonly listeners: ReadonlyMap<string, Handle>;
   readonly #conversation: Conversation<SuccessorMessage, PredecessorMessage>;
+
+  readonly #left = Promise.withResolvers<void>();
 
   private constructor(
     conversation: Conversation<SuccessorMessage, PredecessorMessage>,
@@ -89,15 +98,22 @@ export class HandoffReceiver {
     if (go !== undefined && go.kind !== 'go') throw outOfTurn(this.#conversation);
   }
 
-  /** Reports that this relay serves, including connections that the old one passes on. */
-  serving(): void {
+  /**
+   * Reports that this relay serves, including connections that the old one passes on.
+   *
+   * @returns once the old relay accepts no more, so that those who connect from then on connect to this one
+   */
+  async serving(): Promise<void> {
     this.#conversation.send({ kind: 'serving' });
+    const late = sleep(HANDOFF_STEP_MS, undefined, { ref: false });
+    await Promise.race([this.#left.promise, this.over, late]);
   }
 
   /** Called with the traffic of the old relay's remaining connections. */
   onCounted(listener: (deltas: readonly TrafficDelta[]) => void): void {
     this.#conversation.listen((message) => {
-      if (message.kind === 'counted') listener(message.deltas);
+      if (message.kind === 'left') this.#left.resolve();
+      else if (message.kind === 'counted') listener(message.deltas);
     });
   }
 
@@ -117,8 +133,18 @@ export class HandoffReceiver {
    * @param id assigned by the old relay
    */
   reset(socket: Duplex, id: number): void {
+    this.tellReset(id);
+    void this.over.then(() => socket.destroy());
+  }
+
+  /** The same for a visitor that another process has. */
+  tellReset(id: number): void {
     this.#conversation.send({ kind: 'reset', id });
-    void this.#conversation.over.then(() => socket.destroy());
+  }
+
+  /** Fulfilled when the old relay has ended. */
+  get over(): Promise<void> {
+    return this.#conversation.over;
   }
 
   /** This relay cannot serve. */

@@ -2,6 +2,7 @@
  * How a relay reports to its operator: the log as lines on a stream, written by pino, and the access log
  * (docs/operating/monitoring.md), a line of JSON for each request, for operators who enable it.
  */
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { closeSync, open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -19,6 +20,7 @@ import {
   type LogLevel,
   REQUEST_ID_FIELD,
 } from '../log.ts';
+import type { PrimaryLink } from '../workers/primary-link.ts';
 import { accessLines, type RequestCounts } from './counters.ts';
 
 /** Maximum size of the log lines buffered for a slow reader; several thousand lines. */
@@ -280,6 +282,10 @@ export interface Operator {
   readonly listeners: ReadonlyMap<string, object>;
   /** Notifies the service manager, if there is one, that this process serves; never rejects. */
   readonly announce: () => Promise<void>;
+  /** Starts one more process of this relay, see {@link primary}. */
+  readonly startWorker: () => ChildProcess;
+  /** the first process of this relay, if this is one of several others */
+  readonly primary: PrimaryLink | undefined;
 }
 
 /** Reports an unexpected error; the response to it names the line of the log. */

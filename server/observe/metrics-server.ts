@@ -19,8 +19,11 @@ interface MetricsAddress {
   readonly port: number;
 }
 
+/** Where the text of the metrics comes from. */
+type MeasuredText = Pick<Registry, 'contentType' | 'metrics'>;
+
 export class MetricsServer {
-  readonly #registry: Registry;
+  readonly #registry: MeasuredText;
   readonly #log: Log;
   readonly #server: Server;
 
@@ -31,7 +34,7 @@ export class MetricsServer {
    */
   static async start(
     address: MetricsAddress,
-    registry: Registry,
+    registry: MeasuredText,
     log: Log,
     listeners: Listeners,
   ): Promise<MetricsServer> {
@@ -40,7 +43,7 @@ export class MetricsServer {
     return server;
   }
 
-  private constructor(registry: Registry, log: Log) {
+  private constructor(registry: MeasuredText, log: Log) {
     this.#registry = registry;
     this.#log = log;
     this.#server = createServer(

@@ -1,5 +1,12 @@
 /** The relay's metrics for Prometheus: counters, and current values. */
-import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from 'prom-client';
+import {
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  type Metric,
+  Registry,
+} from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
 import {
   accessLines,
@@ -161,12 +168,20 @@ export function createMetrics(gauges: Gauges): Registry {
     });
   }
 
-  /** @param read returns `undefined` for a metric that this relay does not have */
-  function gauge(name: MetricName, read: () => number | undefined) {
+  /**
+   * @param read returns `undefined` for a metric that this relay does not have
+   * @param aggregator what it is for several processes of a relay together
+   */
+  function gauge(
+    name: MetricName,
+    read: () => number | undefined,
+    aggregator: 'sum' | 'max' | 'min' = 'sum',
+  ) {
     return new Gauge({
       name,
       help: METRICS[name].help,
       registers,
+      aggregator,
       collect() {
         const value = read();
         if (value === undefined) this.remove();
@@ -192,7 +207,7 @@ export function createMetrics(gauges: Gauges): Registry {
   counter('culvert_trunk_moves_total', () =>
     Object.entries(moves).map(([outcome, value]) => [{ outcome }, value]),
   );
-  gauge('culvert_tunnels', gauges.tunnels);
+  gauge('culvert_tunnels', gauges.tunnels, 'max');
   gauge('culvert_tunnels_online', () => gauges.links().online);
   gauge('culvert_visitor_connections', gauges.visitors);
   gauge('culvert_data_streams', () => gauges.links().streams);
@@ -201,9 +216,9 @@ export function createMetrics(gauges: Gauges): Registry {
   counter('culvert_certificate_orders_total', () =>
     Object.entries(certificateOrders).map(([outcome, value]) => [{ outcome }, value]),
   );
-  gauge('culvert_certificates', () => gauges.certificates().stored);
+  gauge('culvert_certificates', () => gauges.certificates().stored, 'max');
   gauge('culvert_certificate_waits', () => gauges.certificates().waiting);
-  gauge('culvert_certificate_seconds_left', () => gauges.certificates().ownSecondsLeft);
+  gauge('culvert_certificate_seconds_left', () => gauges.certificates().ownSecondsLeft, 'min');
   counter('culvert_dns_questions_total', () =>
     Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
   );
@@ -226,9 +241,26 @@ export function createMetrics(gauges: Gauges): Registry {
     help: METRICS.culvert_build_info.help,
     labelNames: ['version'],
     registers,
+    aggregator: 'first',
   }).set({ version: VERSION }, 1);
   collectDefaultMetrics({ register: registry });
   return registry;
+}
+
+/**
+ * The metrics of several processes together.
+ *
+ * @param parts returns what each of them counts; those that reject are left out
+ */
+export function sumOfMetrics(parts: () => Promise<unknown>[]): Pick<Registry, 'contentType' | 'metrics'> {
+  return {
+    contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+    async metrics() {
+      const counted = await Promise.allSettled(parts());
+      const given = counted.flatMap((each) => (each.status === 'fulfilled' ? [each.value as object] : []));
+      return await AggregatorRegistry.aggregate(given).metrics();
+    },
+  };
 }
 
 function requestSamples(): Sample[] {

@@ -13,6 +13,7 @@ import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import { boundPort, readAuthorities } from '../edge/listener.ts';
 import type { Listeners } from '../listeners.ts';
 import type { Log } from '../log.ts';
+import type { Counts } from '../shared-counts.ts';
 import type { Store } from '../store/store.ts';
 import type { Names } from './tunnels-setup.ts';
 
@@ -22,6 +23,8 @@ interface CertificatesParts {
   readonly names: Pick<Names, 'mayHave' | 'holderOf' | 'isServed'>;
   readonly verified: Pick<VerifiedDomains, 'onGone' | 'has'>;
   readonly listeners: Listeners;
+  /** those of the other processes of this relay */
+  readonly counts: Counts;
   /** whether no other relay on the database orders certificates; one that is being replaced may */
   readonly alone: boolean;
 }
@@ -34,7 +37,7 @@ interface CertificatesParts {
  */
 export async function openCertificates(
   config: Config,
-  { store, log, names, verified, listeners, alone }: CertificatesParts,
+  { store, log, names, verified, listeners, alone, counts }: CertificatesParts,
 ): Promise<Certificates | undefined> {
   const { acme, publicUrl, host, reusePort } = config;
   if (acme === undefined) return undefined;
@@ -55,6 +58,7 @@ export async function openCertificates(
           challenges,
           direct,
           verified,
+          counts,
         });
   const planning = dns?.planning ?? eachForItself(direct);
   const mayHaveAny = (name: string): boolean | Promise<boolean> =>
@@ -76,6 +80,7 @@ export async function openCertificates(
       isServed: (name) => names.isServed(name),
       dns: dns?.server,
       publicPort,
+      counts,
     },
   );
   verified.onGone = (domain) => void certificates.release(domain);
@@ -110,6 +115,7 @@ interface DnsParts {
   /** solvers for a single host */
   readonly direct: readonly ChallengeSolver[];
   readonly verified: Pick<VerifiedDomains, 'has'>;
+  readonly counts: Counts;
 }
 
 export interface Dns {
@@ -120,13 +126,13 @@ export interface Dns {
 /** @throws the system's error if the port is in use or not local, or StoreError */
 async function openDns(config: Config, parts: DnsParts): Promise<Dns> {
   const { host, tunnelDomain, serviceDomain, resolver } = config;
-  const { nameServer, port, listeners, store, log, challenges, direct, verified } = parts;
+  const { nameServer, port, listeners, store, log, challenges, direct, verified, counts } = parts;
   const mark = await zoneMark(store);
   const isUsers = (domain: string): boolean => verified.has(`*.${domain}`);
   const zones = new Zones([tunnelDomain], [serviceDomain], isUsers);
   const authority = new Authority({ zones, nameServer, mark });
   const load = async () => (await challenges.all('dns-01')).map(textOf);
-  const server = await DnsServer.start({ host, port, listeners, authority, load, clock, log });
+  const server = await DnsServer.start({ host, port, listeners, authority, load, clock, log, counts });
   const lookUp = delegationLookup(mark, resolver);
   const planning = new Wildcards({
     delegations: new Delegations({ lookUp, nameServer, clock, log }),

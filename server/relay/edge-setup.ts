@@ -240,6 +240,7 @@ export async function setUpEdge(
       config.downloads === 'off' ? undefined : new Downloads(config.downloads?.folder ?? OWN_DOWNLOADS),
     admin: { store, nameHold: config.nameHold, own: config },
     isDraining: () => draining,
+    heard: () => peering.heard(),
     isNamed,
   };
   const domainRate = { perMinute: DOMAIN_CALLS_PER_MINUTE, burst: DOMAIN_CALLS_BURST };
@@ -285,11 +286,12 @@ export async function setUpEdge(
     edge: new Edge(
       server,
       upstreams,
-      { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX },
+      { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX, counts: peering.counts },
       new AddressLimits(
         { ...config.address, streams: ADDRESS_STREAM_SHARE * config.maxConnections },
         trustedProxies,
         clock,
+        peering.counts,
       ),
       {
         proxies: config.proxyProtocol

@@ -30,7 +30,8 @@ export async function openState(
   operator: Operator,
   isShared: boolean,
 ) {
-  const { log } = operator;
+  const { log, primary } = operator;
+  if (primary !== undefined) return stateOf(primary.store, log);
   const take = (): Promise<RelayLock> =>
     lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
   let lock = isShared ? undefined : await take();
@@ -62,6 +63,17 @@ export async function openState(
       await store.close();
       lock?.release();
     },
+  };
+}
+
+/** The state of a worker: the first process of its relay has opened and locked it. */
+function stateOf(store: Store, log: Log) {
+  return {
+    store: observeStore(store, systemClock, log),
+    isNew: false,
+    lock: (): Promise<void> => Promise.resolve(),
+    unlock(): void {},
+    close: (): Promise<void> => Promise.resolve(),
   };
 }
 

@@ -60,7 +60,8 @@ export async function startTunnels(
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, trunks } = config;
   const { tellPeers, ownership, forwarder } = peering;
-  const { tcpPorts: range, host, reusePort: isShared } = config;
+  const { tcpPorts: range, host } = config;
+  const isShared = config.reusePort || config.workers > 1;
   const ports = range && new TcpPorts({ range, host, isShared, clock, log });
   const waits = new ApprovalWaits(clock);
   const ends = new ApprovalExpiry(clock, onAccess);
@@ -69,6 +70,7 @@ export async function startTunnels(
     maxTrunks: trunks,
     ownership,
     forwarder,
+    counts: peering.counts,
     onOnline: (tunnel) => {
       log('client online', tunnelFields(tunnel));
       tellKnocks(tunnel);
@@ -88,6 +90,7 @@ export async function startTunnels(
     offersTls: schemeOf(config) === 'https',
     ports,
     tellPeers,
+    knowsAll: config.workers > 1,
     onAccess: (tunnel) => {
       if (tunnel.account.suspended !== null) hub.get(tunnel.id)?.suspend(tunnel.account.suspended);
       tellKnocks(tunnel);
@@ -104,7 +107,8 @@ export async function startTunnels(
     },
   });
   await service.start();
-  for (const tunnel of registry.all()) {
+  // Otherwise, it is known elsewhere when each client has left.
+  for (const tunnel of ownership.hasOthers ? [] : registry.all()) {
     const awayMs = missed === undefined ? 0 : missed.get(tunnel.id);
     if (awayMs !== undefined) hub.expect(tunnel, awayMs);
   }

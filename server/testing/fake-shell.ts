@@ -42,6 +42,12 @@ export class FakeShell implements Shell {
     return Promise.resolve(0);
   }
 
+  readonly primary = undefined;
+
+  startWorker(): never {
+    assert.fail('nobody starts processes');
+  }
+
   tellServiceManager(): Promise<void> {
     return Promise.resolve();
   }

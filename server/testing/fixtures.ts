@@ -141,6 +141,7 @@ export class ApiFixture {
         clock: this.clock,
         once: { take: () => 0 },
       }),
+      heard: () => Promise.resolve(),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,

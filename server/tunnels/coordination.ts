@@ -46,6 +46,8 @@ export interface CoordinationDeps {
   readonly log: Log;
   /** how long the name of an ended tunnel is reserved for its account, in seconds */
   readonly nameHold: number;
+  /** whether the relay loads all tunnels, although others share its database, because news of them is never lost */
+  readonly knowsAll?: boolean;
   /** called when a tunnel's access policy, links or approval requests have changed */
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** see {@link LifecycleDeps.onTakenFromAgent} */
@@ -68,6 +70,9 @@ export class Coordination {
   readonly isAlone: boolean;
   /** Notifies other relays of a change to a tunnel here. */
   readonly tell: TellPeers;
+  readonly #knowsAll: boolean;
+  /** changes of other relays that are being read from the store */
+  readonly #following = new Set<Promise<unknown>>();
   readonly #store: Store;
   readonly #registry: TunnelRegistry;
   readonly #sync: StoreSync;
@@ -93,6 +98,7 @@ export class Coordination {
     const { store, registry, sync, clock, nameHold, onEnd } = deps;
     this.isAlone = tell === undefined;
     this.tell = tell ?? (() => {});
+    this.#knowsAll = deps.knowsAll === true;
     this.#store = store;
     this.#registry = registry;
     this.#sync = sync;
@@ -147,12 +153,13 @@ export class Coordination {
   async start(): Promise<void> {
     if (!this.isAlone) {
       await this.#followPorts();
-      return this.#sweep.start();
+      this.#sweep.start();
+      if (!this.#knowsAll) return;
     }
     for await (const owned of storedTunnels(this.#store)) {
       const { tunnel, account } = owned;
       if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
-      else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+      else if (this.isAlone) this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
     }
     await this.#sync.flush();
   }
@@ -326,11 +333,14 @@ export class Coordination {
       case 'created':
         this.#lookup.forget(news.slug);
         this.#restingLookup.forget(news.slug);
-        return this.#domainLookup.forget(news.domain);
+        this.#domainLookup.forget(news.domain);
+        // Otherwise, it is looked up when it is needed.
+        if (this.#knowsAll) this.#track(this.find(news.slug).catch(() => {}));
+        return;
       case 'created-tcp':
         this.#lookup.forget(news.slug);
         // Visitors arrive at its port here as well. If the store fails, the next review queries it again.
-        if (this.#hasPorts) this.find(news.slug).catch(() => this.review());
+        if (this.#hasPorts || this.#knowsAll) this.#track(this.find(news.slug).catch(() => this.review()));
         return;
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
@@ -340,6 +350,12 @@ export class Coordination {
       case 'ended':
         return this.#endElsewhere(news.id, news.reason);
     }
+  }
+
+  /** Another process of this relay has changed something. @returns once what it has told so far is followed here */
+  async followed(): Promise<void> {
+    this.#restingLookup.clear();
+    await Promise.allSettled(this.#following);
   }
 
   /** Catches up, in the background, on notifications that may have been missed: updates every tunnel from the store. */
@@ -386,8 +402,15 @@ export class Coordination {
    */
   #followAccess(id: string): void {
     const tunnel = this.#registry.byId(id);
+    if (tunnel === undefined) return;
     // If the store fails, the next review queries it again.
-    if (tunnel !== undefined) this.#compare([tunnel]).catch(() => this.#review.request());
+    this.#track(this.#compare([tunnel]).catch(() => this.#review.request()));
+  }
+
+  /** @param following never rejects */
+  #track(following: Promise<unknown>): void {
+    this.#following.add(following);
+    void following.finally(() => this.#following.delete(following));
   }
 
   /** The store no longer has the tunnel. */

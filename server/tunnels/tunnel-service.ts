@@ -68,6 +68,8 @@ export interface TunnelServiceDeps {
    * allowed must be closed
    */
   readonly onAccess: (tunnel: LiveTunnel) => void;
+  /** see {@link CoordinationDeps.knowsAll} */
+  readonly knowsAll?: boolean;
   /** see {@link LifecycleDeps.onTakenFromAgent} */
   readonly onTakenFromAgent?: LifecycleDeps['onTakenFromAgent'];
   /** called when a tunnel has left the registry; its connections must then be closed */

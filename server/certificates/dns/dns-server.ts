@@ -18,6 +18,7 @@ import type { Listeners } from '../../listeners.ts';
 import type { Log } from '../../log.ts';
 import { dnsQuestions } from '../../observe/counters.ts';
 import { RateLimiter } from '../../rate-limiter.ts';
+import { type CountKind, type Counts, NO_COUNTS } from '../../shared-counts.ts';
 import { type Authority, type LoadTexts, PendingTexts, type Question } from './authority.ts';
 import { type Transport, writeTruncated } from './wire.ts';
 
@@ -53,6 +54,8 @@ export interface DnsServerOptions {
   readonly load: LoadTexts;
   readonly clock: Clock;
   readonly log: Log;
+  /** those of the other processes of this relay */
+  readonly counts?: Counts;
 }
 
 /** Ports that are tried if any will do, because one that is free for TCP may not be for UDP. */
@@ -64,12 +67,12 @@ export class DnsServer {
   readonly #responder: Responder;
 
   private constructor(options: DnsServerOptions) {
-    const { authority, load, clock } = options;
+    const { authority, load, clock, counts } = options;
     this.#options = options;
     this.#responder = new Responder({
       authority,
       texts: new PendingTexts(load, clock),
-      limits: { udp: new SourceLimits(clock), tcp: new SourceLimits(clock) },
+      limits: { udp: new SourceLimits(clock, counts, 'udp'), tcp: new SourceLimits(clock, counts, 'tcp') },
     });
   }
 
@@ -395,8 +398,15 @@ export class SourceLimits {
   readonly #buckets: RateLimiter;
   #refused = 0;
 
-  constructor(clock: Clock) {
+  readonly #counts: Counts;
+  readonly #kind: CountKind;
+
+  /** @param counts those of the other processes of this relay */
+  constructor(clock: Clock, counts: Counts = NO_COUNTS, transport: Transport = 'udp') {
     this.#buckets = new RateLimiter(clock, { perMinute: DNS_QUERIES_PER_MINUTE, burst: DNS_QUERIES_BURST });
+    this.#counts = counts;
+    this.#kind = `dns-${transport}`;
+    counts.listen(this.#kind, { spent: (source) => void this.#buckets.take(source) });
   }
 
   /**
@@ -404,7 +414,11 @@ export class SourceLimits {
    * to TCP, which only the resolver itself can use.
    */
   take(address: string): Allowance {
-    if (this.#buckets.take(sourceNetwork(address)) === 0) return 'serve';
+    const source = sourceNetwork(address);
+    if (this.#buckets.take(source) === 0) {
+      this.#counts.spend(this.#kind, source);
+      return 'serve';
+    }
     this.#refused += 1;
     return this.#refused % 2 === 0 ? 'truncate' : 'drop';
   }

@@ -1,8 +1,8 @@
 /** The relay's side of the thread that the embedded database runs on. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { partThread } from '../../own-program.ts';
-import type { Clock, Timer } from '../../clock.ts';
+import { PendingCalls } from '../../pending-calls.ts';
+import type { Clock } from '../../clock.ts';
 import { describeError, type Log } from '../../log.ts';
 import type { Creation } from '../schema.ts';
 import { StoreError, UnansweredError } from '../store-errors.ts';
@@ -22,12 +22,6 @@ export const STORE_ANSWER_TIMEOUT_MS = 10_000;
 /** Delay before the thread of an embedded database is restarted after a crash. */
 export const STORE_THREAD_RETRY_MS = 1000;
 
-interface Pending {
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (error: Error) => void;
-  readonly timer: Timer;
-}
-
 class StoreConnection {
   readonly #path: string;
   readonly #clock: Clock;
@@ -36,14 +30,14 @@ class StoreConnection {
   operations: readonly (keyof Store)[] = [];
   /** `undefined` while there is no thread */
   #worker: Worker | undefined;
-  /** by number, operations that were requested and not answered */
-  readonly #pending = new Map<number, Pending>();
-  #calls = 0;
+  /** operations that were requested and not answered */
+  readonly #pending: PendingCalls;
   #closing = false;
 
   private constructor(path: string, clock: Clock, log: Log) {
     this.#path = path;
     this.#clock = clock;
+    this.#pending = new PendingCalls(clock, STORE_ANSWER_TIMEOUT_MS);
     this.#log = log;
   }
 
@@ -72,13 +66,10 @@ class StoreConnection {
     if (this.#worker === undefined) return failed('the thread of the database was lost');
     if (this.#pending.size >= STORE_CALLS_MAX) return failed('too much waits for the database');
     const worker = this.#worker;
-    this.#calls += 1;
-    const call: Call = { call: this.#calls, operation, args };
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.setTimeout(() => void this.#giveUp(call), STORE_ANSWER_TIMEOUT_MS);
-      this.#pending.set(call.call, { resolve, reject, timer });
-      worker.postMessage(call);
-    });
+    return this.#pending.call(
+      (call) => worker.postMessage({ call, operation, args } satisfies Call),
+      () => unanswered(`${operation} was not answered`),
+    );
   }
 
   async #start(creation: Creation): Promise<void> {
@@ -104,29 +95,14 @@ class StoreConnection {
 
   #hear(report: Exclude<Report, { kind: 'opened' | 'refused' }>): void {
     if (report.kind === 'log') return this.#log(report.event, report.fields);
-    const pending = this.#take(report.call);
-    if (report.kind === 'done') pending?.resolve(report.value);
-    else pending?.reject(errorOf(report.failure));
-  }
-
-  #take(call: number): Pending | undefined {
-    const pending = this.#pending.get(call);
-    pending?.timer.cancel();
-    this.#pending.delete(call);
-    return pending;
-  }
-
-  /** If this process itself was suspended, reads the answers that arrived in the meantime first. */
-  async #giveUp({ call, operation }: Call): Promise<void> {
-    await nextTurn();
-    this.#take(call)?.reject(unanswered(`${operation} was not answered`));
+    if (report.kind === 'done') this.#pending.resolve(report.call, report.value);
+    else this.#pending.reject(report.call, errorOf(report.failure));
   }
 
   #lost(worker: Worker, failure: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
-    const error = unanswered('the thread of the database was lost');
-    for (const call of this.#pending.keys()) this.#take(call)?.reject(error);
+    this.#pending.rejectAll(unanswered('the thread of the database was lost'));
     if (this.#closing) return;
     this.#log('store thread lost', { error: describeError(failure) });
     this.#startAgainSoon();
@@ -162,9 +138,17 @@ function unanswered(text: string): StoreError {
  */
 export async function openThreaded(path: string, clock: Clock, log: Log): Promise<Store> {
   const connection = await StoreConnection.open(path, clock, log);
-  const methods = connection.operations.map((operation) => [
+  return storeOf(connection.operations, (operation, args) => connection.call(operation, args));
+}
+
+/** @returns a store each of whose operations is called elsewhere */
+export function storeOf(
+  operations: readonly (keyof Store)[],
+  call: (operation: keyof Store, args: readonly unknown[]) => Promise<unknown>,
+): Store {
+  const methods = operations.map((operation) => [
     operation,
-    (...args: readonly unknown[]) => connection.call(operation, args),
+    (...args: readonly unknown[]) => call(operation, args),
   ]);
   return Object.fromEntries(methods) as Store;
 }
