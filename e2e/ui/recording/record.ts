@@ -162,19 +162,18 @@ async function record(): Promise<void> {
   await page.goto(link);
   await page.addStyleTag({ content: fontStyle() });
   await page.evaluate('document.fonts.ready');
-  const tunnel = page.locator('.card');
-  await tunnel.getByText('Online').waitFor();
+  await page.locator('.tunnel-row').getByText('Online').waitFor();
   await look();
   await delay(700);
 
   await visit(relay.port, webhook());
   await terminal.shows(/\/webhooks/);
-  await tunnel.getByText('/webhooks').waitFor();
-  await page.locator('.log .row').waitFor();
+  const row = page.locator('.log .row', { hasText: '/webhooks' });
+  await row.waitFor();
   caption('A webhook arrives, and the handler fails.');
   await look();
   await delay(900);
-  await tunnel.getByText('/webhooks').click();
+  await row.click();
   await page.locator('.message-response').waitFor();
   await look();
   await delay(900);
@@ -201,7 +200,7 @@ async function record(): Promise<void> {
     .first()
     .waitFor();
   await page.getByText('"received"').waitFor();
-  await tunnel.getByText('200').waitFor();
+  await page.getByText('200 OK').waitFor();
   await terminal.shows(/ 200/);
   await look();
   clearInterval(sample);

@@ -195,8 +195,12 @@ function Links({
 }
 
 /** Until the first visitor comes: how to be it. */
-function Waiting({ tunnel: { url, lock, requests, recent } }: { tunnel: TunnelView }): JSX.Element | null {
-  if (requests > 0 || recent.length > 0) return null;
+function Waiting({
+  tunnel: { url, lock, knocks, requests, recent },
+}: {
+  tunnel: TunnelView;
+}): JSX.Element | null {
+  if (requests > 0 || recent.length > 0 || knocks.length > 0) return null;
   const command = `curl ${url}`;
   return (
     <div class="waiting below">
