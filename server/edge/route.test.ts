@@ -12,6 +12,7 @@ import {
   resolveHost,
   route,
   takeLink,
+  tlsTunnelAt,
   TunnelLookup,
   type UpstreamHandler,
 } from './route.ts';
@@ -228,6 +229,46 @@ describe('route at a host with several domains', () => {
       assert.equal(await at({ '*.shop.example': wild }, isShared), 'wild');
       assert.equal(await at({}, isShared), 'domain-offline');
     });
+});
+
+describe('a TLS tunnel', () => {
+  const tls = { account: tunnel.account, protocol: 'tls', isRaw: true } as LiveTunnel;
+  const registry = {
+    bySlug: (slug: string) => (slug === 'abc' ? tls : undefined),
+    byDomain: (domain: string) => (domain === 'shop.example' ? tls : undefined),
+  };
+  const coordination = { ...ALONE, byLabel: registry.bySlug };
+  const context = { hosts: routeHosts, ...tunnels, registry, coordination, pathForm: true };
+
+  it('has the connections with TLS to its label and its domain, and no others', async () => {
+    for (const host of ['abc.localhost', 'ABC.localhost', 'shop.example'])
+      assert.equal(tlsTunnelAt(host, context), tls, host);
+    for (const host of [
+      'x--abc.localhost',
+      'abc.acme.localhost',
+      'localhost',
+      'other.localhost',
+      'a.test',
+      '[',
+    ])
+      assert.equal(tlsTunnelAt(host, context), undefined, host);
+    const { verified } = afterRemoval;
+    assert.equal(tlsTunnelAt('shop.example', { ...context, verified }), undefined);
+    assert.equal(tlsTunnelAt('abc.localhost', { ...context, ...tunnels }), undefined, 'one of HTTP');
+    const elsewhere = { ...ALONE, byLabel: () => undefined, isAlone: false, isUnknown: () => false };
+    for (const [found, expected] of [
+      [tls, tls],
+      [tunnel, undefined],
+    ] as const) {
+      const other = { ...elsewhere, find: () => Promise.resolve(found) };
+      assert.equal(await tlsTunnelAt('other.localhost', { ...context, coordination: other }), expected);
+    }
+  });
+
+  it('does not exist for HTTP, in any form', () => {
+    for (const request of ['/ HTTP/1.1\r\nHost: abc.localhost', '/t/abc/ HTTP/1.1\r\nHost: localhost'])
+      assert.deepEqual(route(head(`GET ${request}`), context), { kind: 'refuse', code: 'tunnel-unknown' });
+  });
 });
 
 describe('route without the path form', () => {
