@@ -382,6 +382,19 @@ describe('the list of tunnels:', () => {
       assert.equal(opened(), 1);
     });
 
+    it('shows how to be its first visitor, until one comes', async () => {
+      const main = live(QUIET_SHOP)();
+      const page = await open(main);
+      await page.getByText('Waiting for the first request').waitFor();
+      await page.getByRole('img', { name: `QR code for ${SHOP.url}` }).waitFor();
+      await page.getByRole('button', { name: 'Copy command' }).click();
+      await eventually(20_000, () =>
+        assert.deepEqual(asked(main, 'text:copy'), [{ text: `curl ${SHOP.url}` }]),
+      );
+      await main.show({ tunnels: [SHOP] });
+      await page.getByText('Waiting for the first request').waitFor({ state: 'detached' });
+    });
+
     it('names its project', async () => {
       const project = { name: 'shop', label: 'web' };
       const page = await open(live({ ...HOOKS, project })());

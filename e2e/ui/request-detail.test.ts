@@ -181,6 +181,20 @@ describe('one request in full', () => {
     assert.equal(await background('#replay-request'), await background('#edit-request'));
   });
 
+  it('tells why Culvert answered instead of the server, and folds the page that it sent', async () => {
+    const failed = exampleRequest({ target: '/die', status: 502 });
+    const fields = { 'Content-Type': 'text/plain', 'Culvert-Error': 'local-reset' };
+    const { page } = await open([failed], () =>
+      exampleDetail({ ...failed, response: message(fields, 'the page of Culvert') }),
+    );
+    await page.getByRole('button', { name: 'GET /die 502' }).click();
+    await page.getByText('Your server closed the connection without answering.').waitFor();
+    await page.getByRole('button', { name: 'Diagnose shop-demo' }).waitFor();
+    assert.equal(await page.getByText('the page of Culvert').count(), 0);
+    await page.getByRole('button', { name: 'What the visitor saw' }).click();
+    await page.getByText('the page of Culvert').waitFor();
+  });
+
   it('shows large, deep and hostile JSON in parts', async () => {
     const long = JSON.stringify({ list: Array.from({ length: 250 }, (_, n) => n), text: 'x'.repeat(5000) });
     const hostile = JSON.stringify({ '<img src=x onerror=alert(1)>': '\u202egpj.exe', __proto__: null });
