@@ -64,6 +64,13 @@ describe('TCP tunnels', () => {
   const send = (json: object, { api } = account) =>
     api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...json } });
 
+  /** A port that no tunnel of the tests before has, nor another program. */
+  async function freePort(): Promise<number> {
+    const tunnel = (await send({ protocol: 'tcp' })).json as Tunnel;
+    await account.api.close(tunnel.id);
+    return portOf(tunnel);
+  }
+
   it('carry any protocol for a client that knows only the specification, also if the service speaks first', async () => {
     const service = await startRawService(scope, (socket) => {
       socket.write('220 hello\n');
@@ -272,8 +279,7 @@ describe('TCP tunnels', () => {
 
   describe('the port', () => {
     it('is the requested one, for one tunnel at a time', async () => {
-      const { first } = await range;
-      const wanted = { protocol: 'tcp', remote_port: first + 7 };
+      const wanted = { protocol: 'tcp', remote_port: await freePort() };
       const accounts = await Promise.all(Array.from({ length: 20 }, () => createAccount(relay)));
       const answers = await Promise.all(accounts.map((each) => send(wanted, each)));
       const statuses = answers.map(({ status }) => status);
@@ -291,10 +297,11 @@ describe('TCP tunnels', () => {
       const { first } = await range;
       for (const remote_port of [first - 1, first + PORTS, 70_000])
         assertError(await send({ protocol: 'tcp', remote_port }), 409, TAKEN);
-      const server = createServer().listen(first + 8, '127.0.0.1');
+      const remote_port = await freePort();
+      const server = createServer().listen(remote_port, '127.0.0.1');
       scope.defer(() => void server.close());
       await once(server, 'listening');
-      assertError(await send({ protocol: 'tcp', remote_port: first + 8 }), 409, TAKEN);
+      assertError(await send({ protocol: 'tcp', remote_port }), 409, TAKEN);
     });
 
     it('stays with the tunnel when the relay restarts, and with its name afterwards', async () => {
