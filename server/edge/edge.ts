@@ -157,6 +157,8 @@ export class Edge {
   };
 
   #enterRaw(socket: Socket, arrival: Arrival, tunnel: LiveTunnel): void {
+    // It has closed while the relay started, and nothing more will be heard of it.
+    if (socket.destroyed) return;
     const { address, isVague, tcp } = arrival;
     const peer = { address, proto: this.#proto, trusted: !isVague && this.#isTrusted(address) };
     const isLate = this.#turnsAway && !this.#arrivingAtDrain.has(tcp);

@@ -249,4 +249,14 @@ describe('RawConnection', () => {
     waiting.socket.resetAndDestroy();
     await emptied;
   });
+
+  it('is ignored if its connection has closed before the relay accepts it', async () => {
+    const visitor = await arrive();
+    await until(() => fixture.dials.length > 0);
+    visitor.socket.resetAndDestroy();
+    await until(() => accepted[0]?.closed === true && edge.visitors === 0);
+    edge.acceptRaw(accepted[0] ?? assert.fail(), () => tunnel);
+    await settled();
+    assert.deepEqual([edge.visitors, fixture.dials.length], [0, 1]);
+  });
 });

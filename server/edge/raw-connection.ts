@@ -84,7 +84,6 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     this.#slot = slot;
     this.#count = count;
     const { tunnel } = this.#o;
-    if (this.#socket.destroyed) return this.#leave();
     const barred = this.#barredBy;
     if (barred !== undefined) return this.#refuse(barred);
     if (count.begin() !== undefined) return this.#refuse('too-many');
