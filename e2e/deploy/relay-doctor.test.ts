@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
+import { connect, createServer } from 'node:tls';
 import { administer } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
@@ -247,6 +251,46 @@ describe('culvert-relay doctor', () => {
     assert.ok(failed.includes('forwarded'), said);
     const { fix = '' } = findings.find(({ check }) => check === 'forwarded') ?? {};
     assert.match(fix, /start the relay with CULVERT_TRUST_PROXY=127\.0\.0\.1/);
+  });
+
+  /** Runs doctor on a relay that serves TLS itself, and offers TCP tunnels. */
+  async function withRawTunnels(publicPort: number) {
+    const authority = new Authority(scope);
+    const files = authority.issue('*.localhost');
+    const first = 16_000 + ((await closedPort()) % 14_000);
+    const more = {
+      CULVERT_TLS_CERT: files.cert,
+      CULVERT_TLS_KEY: files.key,
+      NODE_EXTRA_CA_CERTS: authority.path,
+      ...(publicPort === 0 ? {} : { CULVERT_PUBLIC_URL: `https://localhost:${publicPort}` }),
+    };
+    const { relay, settings } = await start({ ...more, CULVERT_TCP_PORTS: `${first}-${first + 9}` });
+    return { relay, files, visit: async () => await doctor(settings) };
+  }
+
+  it('reaches TLS and TCP tunnels', async () => {
+    const { relay, visit } = await withRawTunnels(0);
+    const { ok, said } = await visit();
+    for (const name of ['tcp-ports', 'tls-tunnel', 'tcp-tunnel']) assert.ok(ok.includes(name), said);
+    await leavesNothing(relay);
+  });
+
+  it('finds a proxy that decrypts TLS', async () => {
+    const port = await closedPort();
+    const { relay, files, visit } = await withRawTunnels(port);
+    const pair = { cert: readFileSync(files.cert), key: readFileSync(files.key) };
+    const proxy = createServer(pair, (visitor) => {
+      const target = connect({ port: relay.port, servername: 'localhost', rejectUnauthorized: false });
+      pipeline(visitor, target, () => {});
+      pipeline(target, visitor, () => {});
+    });
+    proxy.listen(port, '127.0.0.1');
+    await once(proxy, 'listening');
+    scope.defer(() => proxy.close());
+    const { failed, findings, said } = await visit();
+    assert.ok(failed.includes('tls-tunnel') && !failed.includes('tunnel'), said);
+    const { fix = '' } = findings.find(({ check }) => check === 'tls-tunnel') ?? {};
+    assert.match(fix, /^A proxy in front of the relay must forward TLS without decrypting it/);
   });
 
   it('finds that the responding relay uses another database', async () => {

@@ -2,7 +2,7 @@
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { type Check, type Finding, lookAtAll } from '../diagnostics/check.ts';
-import { clusterChecks, machineChecks, storeChecks } from '../diagnostics/machine-checks.ts';
+import { clusterChecks, machineChecks, portChecks, storeChecks } from '../diagnostics/machine-checks.ts';
 import { addressChecks, certificateChecks, nameChecks } from '../diagnostics/name-checks.ts';
 import { Visit } from '../diagnostics/test-tunnel.ts';
 import { proxyChecks, tunnelChecks } from '../diagnostics/tunnel-checks.ts';
@@ -47,6 +47,7 @@ function checksOf(config: Config): Check[] {
     ...storeChecks(config, systemClock),
     ...clusterChecks(config, systemClock),
     ...machineChecks(config),
+    ...portChecks(config),
     ...nameChecks(config, lookup),
     ...proxyChecks(config),
     ...certificateChecks(config, systemClock),

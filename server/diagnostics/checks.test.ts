@@ -7,10 +7,12 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { loadConfig } from '../config.ts';
 import type { DnsAnswer } from '../domains/domain-check.ts';
+import { openStore } from '../store/open-store.ts';
 import { selfSigned } from '../testing/fake-authority.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount, aTunnel } from '../testing/fixtures.ts';
 import { type Check, Fault, Skipped } from './check.ts';
-import { clusterChecks, storeChecks } from './machine-checks.ts';
+import { clusterChecks, portChecks, storeChecks } from './machine-checks.ts';
 import { addressChecks, certificateChecks, nameChecks } from './name-checks.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -158,6 +160,61 @@ describe('culvert-relay doctor', () => {
       );
       const silent = { 'relay.example.com A': { kind: 'failed', text: 'no DNS server answered' } as const };
       await assert.rejects(names('dns', silent), { message: 'relay.example.com: no DNS server answered' });
+    });
+  });
+
+  describe('checks the ports of TCP tunnels', () => {
+    const FILES: Readonly<Record<string, string>> = {
+      '/proc/sys/net/ipv4/ip_local_port_range': '32768\t60999\n',
+      '/proc/sys/net/ipv4/ip_local_reserved_ports': '40000-40009,50000\n',
+      '/proc/net/tcp': `  sl  local_address rem_address   st tx_queue
+   0: 00000000:4E20 00000000:0000 0A 00000000
+   1: 0100007F:4E21 0100007F:1234 01 00000000
+   2: 00000000:4E2A 00000000:0000 0A 00000000
+`,
+      '/proc/net/tcp6':
+        '   0: 00000000000000000000000000000000:4E22 00000000000000000000000000000000:0000 0A 0\n',
+    };
+    const path = join(temporaryDirectory(), 'culvert.db');
+    const database = { kind: 'sqlite', path } as const;
+
+    before(async () => {
+      const store = await openStore(database, 'make', () => {});
+      const account = anAccount();
+      await store.insertAccounts([account]);
+      await store.insertTunnel(aTunnel(account.id, { protocol: 'tcp' }), {
+        maxTunnels: null,
+        nameHold: 0,
+        tcp: { first: 20_002, last: 20_002, wanted: undefined, avoid: [], maxTunnels: 1, maxPorts: 1 },
+      });
+      await store.close();
+    });
+
+    const ports = (first: number, last: number): Promise<string> =>
+      look(
+        portChecks({ tcpPorts: { first, last }, database }, (file) =>
+          Promise.resolve(FILES[file] ?? assert.fail(file)),
+        ),
+        'tcp-ports',
+      );
+
+    it('and names those that other programs listen on', async () => {
+      const detail = '10 ports (20000-20009); in use by other programs: 20000';
+      assert.equal(await ports(20_000, 20_009), detail);
+    });
+
+    it('and reports those that the system uses itself, unless they are reserved', async () => {
+      assert.match(await ports(40_000, 40_009), /^10 ports/);
+      await refuses(
+        ports(40_009, 40_010),
+        Fault,
+        /^the system uses 1 port of 40009-40010 for outgoing connections as well/,
+        /ip_local_reserved_ports=40009-40010$/,
+      );
+    });
+
+    it('and has nothing to check without them', async () => {
+      await refuses(look(portChecks({ tcpPorts: undefined, database }), 'tcp-ports'), Skipped, /^/);
     });
   });
 

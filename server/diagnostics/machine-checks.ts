@@ -1,4 +1,5 @@
-/** Checks of this machine (the relay and the clock), of the database, of Redis, and of the other relays. */
+/** Checks of this machine (the relay, the ports of tunnels and the clock), of the database, of Redis, and of the other relays. */
+import { readFile } from 'node:fs/promises';
 import { connect, isIP } from 'node:net';
 import type { Redis } from 'ioredis';
 import { uriHost } from '../../shared/networks.ts';
@@ -20,6 +21,8 @@ import { ask } from './http-probe.ts';
 const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
 /** Age above which a database backup is considered old. */
 const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
+/** Name of the database check. */
+const DATABASE = 'database';
 
 export function machineChecks(config: Config): Check[] {
   const { host, port } = config;
@@ -64,10 +67,74 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/* The ports of TCP tunnels on this machine. */
+
+const SYSTEM_PORTS = '/proc/sys/net/ipv4/ip_local_port_range';
+const RESERVED_PORTS = '/proc/sys/net/ipv4/ip_local_reserved_ports';
+/** State of a socket that listens, in the kernel's tables. */
+const LISTENING = '0A';
+
+/** @param read a file of the kernel */
+export function portChecks(
+  { tcpPorts, database }: Pick<Config, 'tcpPorts' | 'database'>,
+  read: (path: string) => Promise<string> = (path) => readFile(path, 'utf8'),
+): Check[] {
+  async function ports(): Promise<string> {
+    if (tcpPorts === undefined)
+      throw new Skipped('CULVERT_TCP_PORTS is not set, so there are no TCP tunnels');
+    const { first, last } = tcpPorts;
+    const all = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+    const text = await read(SYSTEM_PORTS).catch(() => {
+      throw new Skipped('this system does not report its ports');
+    });
+    const [lowest = 0, highest = 0] = text.trim().split(/\s+/).map(Number);
+    const reserved = rangesIn(await read(RESERVED_PORTS));
+    const isReserved = (port: number): boolean => reserved.some(([from, to]) => port >= from && port <= to);
+    const shared = all.filter((port) => port >= lowest && port <= highest && !isReserved(port));
+    if (shared.length > 0)
+      throw new Fault(
+        `the system uses ${counted(shared.length, 'port')} of ${first}-${last} for outgoing connections as well (${lowest}-${highest})`,
+        `Choose a range outside ${lowest}-${highest}, or reserve yours: sysctl -w net.ipv4.ip_local_reserved_ports=${first}-${last}`,
+      );
+    const used = await othersListenOn(new Set(all));
+    const ofOthers =
+      used.length === 0 ? 'none' : used.slice(0, 5).join(', ') + (used.length > 5 ? ', …' : '');
+    return `${counted(all.length, 'port')} (${first}-${last}); in use by other programs: ${ofOthers}`;
+  }
+
+  /** The ports that something listens on, without those of tunnels. */
+  async function othersListenOn(wanted: Set<number>): Promise<readonly number[]> {
+    const tables = await Promise.all(
+      ['tcp', 'tcp6'].map((name) => read(`/proc/net/${name}`).catch(() => '')),
+    );
+    const listening = tables
+      .flatMap((table) => table.split('\n').map((line) => line.trim().split(/\s+/)))
+      .filter(([, , , state]) => state === LISTENING)
+      .map(([, local = '']) => Number.parseInt(local.slice(local.indexOf(':') + 1), 16));
+    const store = await openStore(database, 'must-exist', () => {});
+    try {
+      for (const { tunnel } of await store.findTunnels('protocol', ['tcp']))
+        wanted.delete(tunnel.remotePort ?? 0);
+    } finally {
+      await store.close();
+    }
+    return [...new Set(listening)].filter((port) => wanted.has(port)).toSorted((a, b) => a - b);
+  }
+
+  return [{ name: 'tcp-ports', needs: DATABASE, look: ports }];
+}
+
+/** @param list as the kernel writes it, such as `22,8000-8010` */
+function rangesIn(list: string): readonly (readonly [from: number, to: number])[] {
+  return list
+    .trim()
+    .split(',')
+    .map((entry) => entry.split('-').map(Number))
+    .map(([from = 0, to = from]) => [from, to]);
+}
+
 /* Checks of the database, and the age of its last backup. */
 
-/** Name of the database check. */
-const DATABASE = 'database';
 const DAY_MS = 24 * 3_600_000;
 
 export function storeChecks({ database }: Pick<Config, 'database'>, clock: Pick<Clock, 'now'>): Check[] {

@@ -5,11 +5,20 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer as createTcpServer,
+  type Server as TcpServer,
+  type Socket,
+} from 'node:net';
 import { pipeline } from 'node:stream';
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { createWebSocketStream, WebSocket } from 'ws';
 import { parseControlMessage } from '../../shared/control.ts';
 import { API_ERRORS } from '../../shared/errors.ts';
+import { uriHost } from '../../shared/networks.ts';
+import type { Protocol } from '../../shared/tunnel.ts';
 import { Administration } from '../administration/administration.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, publicUrlOf } from '../config.ts';
@@ -23,6 +32,14 @@ import { ask, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
  * they run.
  */
 export const DIAGNOSIS_LEFTOVER_MS = 3_600_000;
+
+/** TLS without a certificate: both ends know a secret, and nothing between them does. */
+const BY_SHARED_KEY = {
+  ciphers: 'PSK',
+  minVersion: 'TLSv1.2',
+  maxVersion: 'TLSv1.2',
+  checkServerIdentity: () => undefined,
+} as const;
 
 /** Accounts of the diagnostics; each exists only during one run. */
 const ACCOUNT = /^doctor-[0-9a-f]{12}$/;
@@ -39,7 +56,9 @@ export class TestTunnel {
   readonly #account: string;
   readonly #server: Server;
   readonly #to: URL;
-  #control: WebSocket | undefined;
+  readonly #controls: WebSocket[] = [];
+  readonly #rawServices: TcpServer[] = [];
+  #key = '';
   #host = '';
   /** its local service */
   serve: RequestListener = (_request, response) => response.end();
@@ -57,7 +76,8 @@ export class TestTunnel {
     if (made?.key === undefined) throw new Error('no account was created');
     const tunnel = new TestTunnel(to, administration, made.account.name);
     try {
-      await tunnel.#begin(made.key);
+      tunnel.#key = made.key;
+      await tunnel.#begin();
       return tunnel;
     } catch (error) {
       await tunnel.close().catch(() => {});
@@ -77,35 +97,84 @@ export class TestTunnel {
     return this.#host;
   }
 
+  /**
+   * Creates a TLS or TCP tunnel as well, and visits it.
+   *
+   * @returns the address that was visited, as `host:port`
+   * @throws Error unless the visitor has reached the service of this very tunnel, for TLS without anybody in between
+   */
+  async visitRaw(protocol: 'tls' | 'tcp'): Promise<string> {
+    const psk = randomBytes(32);
+    const greeting = psk.toString('hex');
+    const onPeer = (socket: Socket): void => void socket.on('error', () => socket.destroy()).write(greeting);
+    const service =
+      protocol === 'tls'
+        ? createTlsServer({ ...BY_SHARED_KEY, pskCallback: () => psk }, onPeer)
+        : createTcpServer(onPeer);
+    this.#rawServices.push(service);
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { port: localPort } = service.address() as AddressInfo;
+    const { hostname, port } = new URL((await this.#create(localPort, protocol)).public_url);
+    const host = (protocol === 'tls' ? this.#to : { hostname }).hostname.replace(/^\[|\]$/g, '');
+    const target = { host, port: Number(port || 443), timeout: DIAGNOSIS_ANSWER_MS };
+    const visitor =
+      protocol === 'tls'
+        ? connectTls({
+            ...target,
+            ...BY_SHARED_KEY,
+            servername: hostname,
+            pskCallback: () => ({ psk, identity: '' }),
+          })
+        : connect(target);
+    visitor.once('timeout', () => visitor.destroy(new Error('no response in time')));
+    try {
+      const [bytes] = (await Promise.race([once(visitor, 'data'), once(visitor, 'end')])) as [Buffer?];
+      if (bytes === undefined) throw new Error('the connection was closed');
+      if (bytes.toString() !== greeting) throw new Error('another program responds there');
+      return `${uriHost(protocol === 'tls' ? hostname : host)}:${target.port}`;
+    } finally {
+      visitor.on('error', () => {}).destroy();
+    }
+  }
+
   /** Ends it, and removes everything that was created for it. */
   async close(): Promise<void> {
-    this.#control?.terminate();
+    for (const control of this.#controls) control.terminate();
+    for (const service of this.#rawServices) service.close();
     this.#server.close();
     this.#server.closeAllConnections();
     await this.#administration.removeAccount(this.#account);
   }
 
-  async #begin(key: string): Promise<void> {
+  async #begin(): Promise<void> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
-    const headers = { authorization: `Bearer ${key}` };
     const { port } = this.#server.address() as AddressInfo;
-    const body = JSON.stringify({ local_port: port });
+    this.#host = new URL((await this.#create(port, 'http')).urls.subdomain).host;
+  }
+
+  /** Creates a tunnel, and serves it from a local port. */
+  async #create(port: number, protocol: Protocol) {
+    const headers = { authorization: `Bearer ${this.#key}` };
+    const body = JSON.stringify({ local_port: port, protocol });
     const made = await ask({ to: this.#to, method: 'POST', path: '/v1/tunnels', headers, body });
-    const { id, urls, code } = JSON.parse(made.text) as {
+    const { code, ...tunnel } = JSON.parse(made.text) as {
       id: string;
+      public_url: string;
       urls: { subdomain: string };
       code?: string;
     };
     if (code === API_ERRORS.invalidKey.code) throw new OtherDatabaseError();
     if (made.status !== 201) throw new Error(`no tunnel can be created (${code}, status ${made.status})`);
-    this.#host = new URL(urls.subdomain).host;
-    this.#control = this.#socket(`/ws/control?tunnel_id=${id}`, headers);
-    this.#control.on('message', (data: Buffer) => {
+    const control = this.#socket(`/ws/control?tunnel_id=${tunnel.id}`, headers);
+    this.#controls.push(control);
+    control.on('message', (data: Buffer) => {
       const message = parseControlMessage(data.toString());
       if (message?.type === 'connection') this.#accept(message.id, port);
     });
-    await once(this.#control, 'open');
+    await once(control, 'open');
+    return tunnel;
   }
 
   #accept(id: string, port: number): void {

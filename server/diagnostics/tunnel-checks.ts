@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { API_ERRORS, type VISITOR_ERRORS } from '../../shared/errors.ts';
 import { namesMuchOfTheInternet } from '../address-network.ts';
 import type { Clock } from '../clock.ts';
-import { type Config, publicUrlOf } from '../config.ts';
+import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { isTrusted } from '../edge/request-head.ts';
 import { type Check, DIAGNOSIS_CHECK_MS, Fault, Skipped, versionAt } from './check.ts';
 import { type Answer, ask, askAhead, askPieces, DIAGNOSIS_ANSWER_MS } from './http-probe.ts';
@@ -23,6 +23,7 @@ const DIAGNOSIS_PIECE_MS = 3000;
 
 /** Reference to working configurations. */
 export const EXAMPLES = 'server/deploy has working examples for nginx, HAProxy and Caddy.';
+const TCP_EXAMPLE = 'server/deploy/haproxy-tcp.cfg is a working example.';
 
 export function proxyChecks(config: Config): Check[] {
   const to = publicUrlOf(config, config.port);
@@ -144,7 +145,8 @@ async function mayMissProxyHeader(config: Config, to: URL): Promise<boolean> {
 
 function fixOfHeader({ proxyProtocol }: Config): string {
   return proxyProtocol
-    ? 'The relay expects a PROXY protocol header (CULVERT_PROXY_PROTOCOL=on) from the addresses in CULVERT_TRUST_PROXY, and from no others. Turn it on in the load balancer (HAProxy: send-proxy-v2; nginx: proxy_protocol on), and check that its address is in CULVERT_TRUST_PROXY. server/deploy/haproxy-tcp.cfg is a working example.'
+    ? 'The relay expects a PROXY protocol header (CULVERT_PROXY_PROTOCOL=on) from the addresses in CULVERT_TRUST_PROXY, and from no others. Turn it on in the load balancer (HAProxy: send-proxy-v2; nginx: proxy_protocol on), and check that its address is in CULVERT_TRUST_PROXY. ' +
+        TCP_EXAMPLE
     : 'If a TCP load balancer in front of the relay sends a PROXY protocol header (HAProxy: send-proxy-v2; nginx: proxy_protocol on), start the relay with CULVERT_PROXY_PROTOCOL=on and the address of the load balancer in CULVERT_TRUST_PROXY. Otherwise, check which server the load balancer connects to. server/deploy/haproxy-tcp.cfg is a working example.';
 }
 
@@ -333,12 +335,39 @@ export function tunnelChecks({ config, clock, open, idleMs }: TunnelChecksOption
     );
   }
 
+  /** Only a relay that serves TLS itself has TLS tunnels. */
+  async function tlsTunnel(): Promise<string> {
+    if (schemeOf(config) !== 'https')
+      throw new Skipped('the relay does not serve TLS itself, so there are no TLS tunnels');
+    return `${await visitRaw('tls', `A proxy in front of the relay must forward TLS without decrypting it (HAProxy: mode tcp; nginx: stream). ${TCP_EXAMPLE}`)} passes TLS on without decrypting it`;
+  }
+
+  async function tcpTunnel(): Promise<string> {
+    if (config.tcpPorts === undefined)
+      throw new Skipped('CULVERT_TCP_PORTS is not set, so there are no TCP tunnels');
+    const { first, last } = config.tcpPorts;
+    const fix = `Open TCP ports ${first}-${last} in the firewall, and let a load balancer or router in front forward them to the same ports. If CULVERT_TCP_PORTS was changed, restart the relay.`;
+    return `${await visitRaw('tcp', fix)} accepts connections from this machine; a firewall may still block them from elsewhere`;
+  }
+
+  async function visitRaw(protocol: 'tls' | 'tcp', fix: string): Promise<string> {
+    const visited = tunnel();
+    try {
+      return await visited.visitRaw(protocol);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Fault(`a ${protocol.toUpperCase()} tunnel cannot be reached: ${why}`, fix, { cause: error });
+    }
+  }
+
   const needs = 'tunnel';
   return [
     { name: needs, needs: 'upgrade', look: openTunnel },
     { name: 'responses', needs, look: responses },
     { name: 'hints', needs, look: hints },
     { name: 'forwarded', needs, look: forwarded },
+    { name: 'tls-tunnel', needs, look: tlsTunnel },
+    { name: 'tcp-tunnel', needs, look: tcpTunnel },
     { name: 'idle', needs, limitMs: DIAGNOSIS_CHECK_MS + (idleMs ?? 0), look: idle },
   ];
 }
