@@ -128,6 +128,7 @@ export class Edge {
     const now = this.#upstreams.now();
     for (const visitor of this.#visitors) visitor.tick(now);
     for (const connection of this.#http2) connection.tick(now);
+    for (const connection of this.#raw.keys()) connection.tick(now);
   }
 
   /** Visitors' open connections, without those that turned out to be clients. Each HTTP/2 stream counts as one. */

@@ -7,6 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressLimits } from './connection-limiter.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
+import { RESET_LOOK_MS } from './timeouts.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 
 /** A visitor's own end. */
@@ -170,6 +171,19 @@ describe('RawConnection', () => {
     waiting.socket.resetAndDestroy();
     await until(() => fixture.cancelled === 1);
     await until(() => edge.visitors === 0);
+  });
+
+  it('ends when a visitor resets that has half-closed, or whose stream has no room', async () => {
+    const [half, full] = [await joined(), await joined()];
+    half.visitor.socket.end();
+    await until(() => half.stream.hasEnd);
+    full.stream.hasRoom = false;
+    full.visitor.socket.write('x');
+    await until(() => full.stream.received === 'x');
+    for (const { visitor } of [half, full]) visitor.socket.resetAndDestroy();
+    fixture.step = RESET_LOOK_MS;
+    await until(() => half.stream.ended === 'abort' && full.stream.ended === 'abort');
+    assert.equal(edge.visitors, 0);
   });
 
   it('gets another stream if one that was opened in advance is lost before a byte has passed', async () => {

@@ -14,11 +14,13 @@ import { type Onward, passOn } from './onward.ts';
 import type { Peer } from './request-head.ts';
 import { SocketConnection } from './visitor-connection.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from './connection-limiter.ts';
-import { LINGER_TIMEOUT_MS } from './timeouts.ts';
+import { LINGER_TIMEOUT_MS, RESET_LOOK_MS } from './timeouts.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 
 /** A fatal alert for a visitor of a TLS tunnel that is refused (RFC 8446 section 6), by its description. */
 const ALERTS = { accessDenied: 49, internalError: 80 } as const;
+
+const NOTHING = Buffer.alloc(0);
 
 interface RawConnectionOptions {
   readonly tunnel: LiveTunnel;
@@ -57,6 +59,8 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
   /** Whether another relay serves the visitor. */
   #isPassed = false;
   #taken = 0;
+  /** when a reset is next looked for, monotonic ms */
+  #lookAt: number;
   #outcome: keyof RequestCounts | undefined;
   #error: VisitorErrorCode | undefined;
 
@@ -65,6 +69,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     this.#socket = socket;
     this.#o = options;
     this.#begunAt = options.now();
+    this.#lookAt = this.#begunAt + RESET_LOOK_MS;
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#closed());
     this.#reads = new ScheduledReads(socket, () => options.tunnel, {
@@ -110,6 +115,17 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     if (tunnel !== this.#o.tunnel || this.#outcome !== undefined || this.#barredBy === undefined) return;
     this.#outcome = 'broken';
     this.#socket.resetAndDestroy();
+  }
+
+  /**
+   * Notices a visitor that is gone although nothing is read from it, because it has half-closed or the stream has no room:
+   * only a write fails then, even one of nothing.
+   */
+  tick(now: number): void {
+    if (now < this.#lookAt) return;
+    this.#lookAt = now + RESET_LOOK_MS;
+    const isRead = !this.#inputEnded && !this.#reads.isPaused;
+    if (!isRead && !this.#isPassed && this.#socket.writable) this.#socket.write(NOTHING);
   }
 
   /** It is never idle. */

@@ -46,6 +46,8 @@ export const LINGER_MAX_MS = 30_000;
  * shutdown, to finish a download.
  */
 export const BARRED_RESPONSE_MS = 30_000;
+/** How long a reset may go unnoticed on a connection to a TLS or TCP tunnel while it is not read. */
+export const RESET_LOOK_MS = 10_000;
 /** How long a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two checks of the deadlines of connections. */
