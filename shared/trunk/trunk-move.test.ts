@@ -80,19 +80,17 @@ const AT_BOTH_ENDS: TrunkScripts = {
     'after held data, if it is paused': `
       1 moves & 1 pause: / >moved 1; hear data 1 a; own hears b & own closes 1000: own is paused;
       hear moved 1: / 0 streams; 1 resume: / 1 got ab, 1 ended 1000`,
-    'immediately with an unclean code, even if data is outstanding on the trunk': `
-      1 moves: / >moved 1; hear data 1 a: 1 got a; own hears unheard & own closes 1001: own is paused,
-      own closed 1006, 1 ended 1001; hear data 1 unheard + moved 1: / 0 streams`,
-    'and reports that on the trunk, if it has not moved': `
-      1 write 65536: 1 must wait / >data 1 65535; 1 moves & own closes 1006: own closed 1006,
-      1 ended 1006 / >abort 1 1001; hear end 1: / 0 streams`,
+    'after outstanding data of the trunk, if the socket breaks': `
+      1 moves: / >moved 1; own closes 1006; hear data 1 a: 1 got a; hear moved 1: 1 ended 1006 / 0 streams`,
+    'with the end that the peer sends on the trunk, if it ended the stream while it opened the socket': `
+      1 moves: / >moved 1; own closes 1006; hear data 1 a: 1 got a; hear end 1: own closed 1006, 1 ended 1000 /
+      0 streams`,
     'with 1000 that arrived with the handshake, after the peer has moved': `
       own closes 1000 & 1 moves: / >moved 1; hear data 1 a: 1 got a; hear moved 1: 1 ended 1000 / 0 streams`,
     'with 1011 that arrived with the handshake, after the peer has moved': `
       own closes 1011 & 1 moves: / >moved 1; hear data 1 a: 1 got a; hear moved 1: 1 ended 1011 / 0 streams`,
-    'immediately with 1001 that arrived with the handshake': `
-      own closes 1001 & 1 moves: 1 ended 1001 / >abort 1 1001; hear data 1 a;
-      hear end 1: own closed 1006 / 0 streams`,
+    'with 1001 that arrived with the handshake, after the peer has moved': `
+      own closes 1001 & 1 moves: / >moved 1; hear data 1 a: 1 got a; hear moved 1: 1 ended 1001 / 0 streams`,
     'with 1000 if it has moved, as its peer has': `
       1 moves: / >moved 1; hear moved 1: / 0 streams; own hears a & own closes 1000: 1 got a, 1 ended 1000`,
   },

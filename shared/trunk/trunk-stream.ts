@@ -375,7 +375,7 @@ export class TrunkStream {
     } else if (event === 'ended') this.#receiver.endData();
     else if (typeof event !== 'number') this.#receiver.add(event);
     else if (!this.#isOver) {
-      if (this.#peerLast !== 'moved' && !flushesBefore(event)) return this.#breakOff(event);
+      // Whatever the code: a peer that ended the stream while it opened the socket sends its end on the trunk.
       this.#ownCode = event;
       this.#follow();
     }
@@ -440,10 +440,10 @@ export class TrunkStream {
   }
 
   /** The missing data will not arrive. */
-  #breakOff(code: number = CloseCode.abnormal): void {
+  #breakOff(): void {
     const { handler } = this.#receiver;
     this.destroy();
-    handler?.onStreamClose(code);
+    handler?.onStreamClose(CloseCode.abnormal);
   }
 
   /** A stream that continues on its data socket may wait for outstanding data of the trunk; an ended one may not. */
