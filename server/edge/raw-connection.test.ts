@@ -246,6 +246,21 @@ describe('RawConnection', () => {
     assert.deepEqual([first.stream.ended, second.stream.ended], ['abort', 'abort']);
   });
 
+  it('is cut when the visitor may not stay, although only the rest of the bytes is to be read', async () => {
+    const { visitor, stream } = await joined();
+    visitor.socket.pause();
+    stream.answer(Buffer.alloc(16 << 20).toString('latin1'));
+    stream.handler?.onEnded(true);
+    tunnel.allowed = false;
+    edge.review(tunnel);
+    visitor.socket.resume();
+    await until(() => visitor.text.endsWith('|reset'));
+    assert.deepEqual(
+      fixture.accesses.map(({ outcome }) => outcome),
+      ['broken'],
+    );
+  });
+
   it('may finish when the relay stops, which waits for its stream', async () => {
     const waiting = await arrive();
     await until(() => fixture.dials.length > 0);

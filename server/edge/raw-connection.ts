@@ -112,7 +112,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
 
   /** The access policy or a suspension has changed. */
   review(tunnel: LiveTunnel): void {
-    if (tunnel !== this.#o.tunnel || this.#outcome !== undefined || this.#barredBy === undefined) return;
+    if (tunnel !== this.#o.tunnel || this.#outcome === 'refused' || this.#barredBy === undefined) return;
     this.#outcome = 'broken';
     this.#socket.resetAndDestroy();
   }

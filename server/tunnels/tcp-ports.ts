@@ -46,7 +46,10 @@ export class TcpPorts {
   readonly #retries = new Map<number, Timer>();
   /** connections that have arrived before there was anybody to take them */
   readonly #early: [tcp: Socket, port: number][] = [];
-  #accept: Accept = (tcp, port) => void this.#early.push([tcp.on('error', () => tcp.destroy()), port]);
+  #accept: Accept = (tcp, port) => {
+    if (this.#early.length >= LISTEN_BACKLOG) tcp.destroy();
+    else this.#early.push([tcp.on('error', () => tcp.destroy()), port]);
+  };
   #state: 'loading' | 'listening' | 'closed' = 'loading';
   /** Whether the previous relay still listens on the same ports. */
   #takesOver = false;
@@ -115,6 +118,7 @@ export class TcpPorts {
 
   /** @returns why the port cannot be listened on */
   async #listen(port: number): Promise<unknown> {
+    if (this.#state === 'closed') return new Error('the relay listens no more');
     const server = createServer(OPTIONS);
     const { host, isShared, log } = this.#o;
     this.#servers.set(port, server);
