@@ -369,7 +369,7 @@ describe('compression by the client', () => {
       const child = spawnCulvert(scope, ['inspect', 'show', '1', '--json'], environment);
       assert.equal((await child.exit()).code, 0, child.stderr);
       const { response } = JSON.parse(child.lines.join('\n')) as { response: Record<string, unknown> };
-      assert.equal(Buffer.from(String(response['body']), 'base64').toString(), TEXT.slice(0, 64 * 1024));
+      assert.equal(Buffer.from(String(response['body']), 'base64').toString(), TEXT);
       assert.doesNotMatch(JSON.stringify(response['fields']), /encoding: br|Content-Encoding|Vary/i);
       await countsBetween(own.api, own.culvert.tunnel.id, body.length, TEXT.length / 4);
     },
