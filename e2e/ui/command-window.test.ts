@@ -6,9 +6,10 @@ import type { Page } from 'playwright-core';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
-import { CULVERT_SCRIPT, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { CULVERT_SCRIPT, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { RawConnection } from '../support/raw-http.ts';
 import { testScope } from '../support/scope.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { closedPorts, startHttpService, startRawService } from '../support/services/listen.ts';
 import { Terminal } from '../support/terminal.ts';
 import { newProfile, openLink, PROGRAM_GONE } from './support/app-window.ts';
 import { card, chooseMore } from './support/fixture.ts';
@@ -95,6 +96,50 @@ describe('the window of a command', () => {
     assert.equal(readdirSync(env.HOME).length, 0, 'it stores nothing');
     assert.deepEqual(await child.stop('SIGINT'), { code: 0, signal: null });
     await page.getByText('The connection to culvert was lost').waitFor({ timeout: 20_000 });
+  });
+
+  it('of tcp shows connections and who may connect, and nothing of HTTP', async () => {
+    const relay = await Relay.start(scope, { CULVERT_TCP_PORTS: await closedPorts(4) });
+    const [env, { key }] = await Promise.all([environment(), createAccount(relay, { plan: 'team' })]);
+    const { port } = await startRawService(
+      scope,
+      (socket) => void socket.once('data', (bytes) => socket.end(`${String(bytes)}, world`)),
+    );
+    const own = { ...env, CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const child = spawnCulvert(scope, ['tcp', String(port), '--ui'], own);
+    const page = await open(await linkOf(child));
+    const tunnel = page.locator('.card', { hasText: 'tcp://' });
+    await tunnel.getByText('Online').waitFor();
+    assert.equal(await page.locator('.qr, .waiting').count(), 0);
+    const connect = (): Promise<RawConnection> =>
+      RawConnection.open(scope, Number(/tcp:\/\/localhost:(\d+)/.exec(child.output)?.[1]));
+    const visitor = await connect();
+    const address = `127.0.0.1:${visitor.socket.localPort}`;
+    const row = page.getByRole('button', { name: `TCP ${address}` });
+    await row.getByText('open').waitFor();
+    await visitor.write(Buffer.from('hello'));
+    assert.equal(await visitor.ending, 'end');
+    await row.getByText('ended').waitFor();
+    await row.getByText('5 B in, 12 B out').waitFor();
+    await row.click();
+    await page.getByRole('heading', { name: `TCP ${address}` }).waitFor();
+    assert.deepEqual(await violations(page), []);
+    const OF_HTTP = /^(Open|Copy as cURL|Replay|Edit|QR)/;
+    const none = async () => assert.equal(await page.getByRole('button', { name: OF_HTTP }).count(), 0);
+    await none();
+    await page.getByRole('button', { name: 'Back' }).click();
+    await none();
+    await tunnel.locator('[id^=lock-]').click();
+    const kinds = page.locator('.lock-form .chip');
+    assert.deepEqual(await kinds.allInnerTexts(), ['Anyone', 'These addresses']);
+    await kinds.getByText('These addresses').click();
+    await page.getByRole('textbox', { name: 'IP addresses and ranges' }).fill('192.0.2.0/24');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByRole('button', { name: /^Who has access to .*: These addresses/ }).waitFor();
+    // The service would wait for it to speak.
+    await (
+      await connect()
+    ).ending;
   });
 
   it('of start has the names of the project, beside the window of another command', async () => {

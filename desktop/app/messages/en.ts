@@ -594,6 +594,7 @@ const LOG = {
   'request.needsOnline': 'The tunnel must be online to replay a request.',
   'log.newOnes': '{count, number} new',
   'log.noneYet': 'There are no requests yet.',
+  'log.noConnectionsYet': 'There are no connections yet.',
   'log.found': '{count, plural, one {# request} other {# requests}} found.',
   'log.chip.all': 'All',
   'log.chip.refused': '4xx',
@@ -1194,6 +1195,9 @@ const TUNNELS = {
   'tunnels.lastRequests': 'Recent requests to {slug}',
   'tunnels.allRequestsTo': 'All requests to {slug}',
   'tunnels.allRequests': 'All requests',
+  'tunnels.lastConnections': 'Recent connections to {slug}',
+  'tunnels.allConnectionsTo': 'All connections to {slug}',
+  'tunnels.allConnections': 'All connections',
   'tunnels.tryNow': 'Try now',
   'tunnels.updateReady':
     'Culvert {version} is ready. It will be installed when no tunnels are online and this window is closed.',

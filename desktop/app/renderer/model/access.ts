@@ -19,6 +19,7 @@ import type {
   TunnelAccessView,
 } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
+import { isRaw } from './address.ts';
 import { agoText } from './request.ts';
 import { type Choice, leftWords, wholeChoice } from './time-left.ts';
 
@@ -35,6 +36,11 @@ export const ACCESS_KINDS: readonly AccessKind[] = [
   'addresses',
   'knock',
 ];
+
+/** The choices for a tunnel. In front of a TLS or TCP tunnel, the relay knows only a visitor's address. */
+export function accessKinds(tunnel: { readonly url: string }): readonly AccessKind[] {
+  return isRaw(tunnel) ? ['anyone', 'addresses'] : ACCESS_KINDS;
+}
 
 /** The label of a choice, and a hint that describes who may visit. */
 export function accessChoice(kind: AccessKind): { label: string; hint: string } {

@@ -8,7 +8,7 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { isRaw } from './address.ts';
 import { targetText } from './request.ts';
 import type { Route } from './route.ts';
-import { isLive } from './tunnel-state.ts';
+import { isLive, takesImports } from './tunnel-state.ts';
 
 /** Asks main. @returns whether it succeeded, with the result */
 export type Call = <C extends keyof Channels>(
@@ -165,11 +165,11 @@ type Named = Pick<TunnelView, 'key' | 'slug' | 'url'>;
 
 /** @param isKept whether the account keeps its name, which no other tunnel has */
 export function tunnelActions(tunnel: TunnelView, isKept: boolean): readonly WindowAction[] {
-  const { key, slug, name, folder } = tunnel;
+  const { key, slug, name } = tunnel;
   const log = logAction(tunnel);
-  // Requests to a folder are not written by hand.
-  const byHand =
-    folder === undefined ? [of(tunnel, 'import', 'palette.importTo', (acts) => acts.importTo(key))] : [];
+  const byHand = takesImports(tunnel)
+    ? [of(tunnel, 'import', 'palette.importTo', (acts) => acts.importTo(key))]
+    : [];
   if (!isLive(tunnel))
     return [
       log,
@@ -280,7 +280,8 @@ function liveActions(tunnel: Named): readonly WindowAction[] {
 /** What can be done with the last few requests of a tunnel. */
 export function requestActions({ key, slug, recent }: TunnelView): readonly DetailedAction[] {
   return recent.flatMap((request) => {
-    const { id } = request;
+    const { id, connection } = request;
+    if (connection !== undefined) return [];
     const what = `${escapeUnprintable(request.method)} ${targetText(request)}`;
     const one = (name: 'replay' | 'edit' | 'curl', run: WindowAction['run']) => ({
       ...row(`${name}-${key}-${id}`, t(`palette.${name}`, { what }), run),

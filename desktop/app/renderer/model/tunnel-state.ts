@@ -11,6 +11,7 @@ import { WHOLE_LOG } from '../../ipc/request-views.ts';
 import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { accessLine, accessWords } from './access.ts';
+import { isRaw } from './address.ts';
 import { expiresSoon } from './time-left.ts';
 
 /* The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
@@ -223,6 +224,11 @@ export type LoggedTunnel = Pick<TunnelView, 'key' | 'slug' | 'url' | 'log' | 'lo
   readonly canImport: boolean;
 };
 
+/** Whether requests can be added by hand: not to a folder, and not to a TLS or TCP tunnel, which has none. */
+export function takesImports(tunnel: Pick<TunnelView, 'folder' | 'url'>): boolean {
+  return tunnel.folder === undefined && !isRaw(tunnel);
+}
+
 /** One of this app, or one that another program of this user serves on this machine. */
 export function loggedTunnel(
   { tunnels, others }: Pick<Snapshot, 'tunnels' | 'others'>,
@@ -230,7 +236,6 @@ export function loggedTunnel(
 ): LoggedTunnel | undefined {
   const own = tunnels.find((tunnel) => tunnel.key === key);
   const isOnline = own?.status.name === 'online';
-  // Requests to a folder are not written by hand.
   if (own !== undefined)
     return {
       ...own,
@@ -238,7 +243,7 @@ export function loggedTunnel(
       isLive: isLive(own),
       shapeAt: (now) => tunnelState(own, now).shape,
       isOwn: true,
-      canImport: own.folder === undefined,
+      canImport: takesImports(own),
     };
   const other = others.find((tunnel) => tunnel.key === key);
   const log = other?.log;

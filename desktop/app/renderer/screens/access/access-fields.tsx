@@ -2,15 +2,9 @@ import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { TOKEN_NAME_MAX_LENGTH } from '../../../../../shared/access.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
+import type { AccessKind } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import {
-  asksFor,
-  ACCESS_KINDS,
-  accessChoice,
-  type AccessDraft,
-  accessLine,
-  accessWords,
-} from '../../model/access.ts';
+import { asksFor, accessChoice, type AccessDraft, accessLine, accessWords } from '../../model/access.ts';
 import { type Action, useAction, useShell } from '../../view/context.ts';
 import { Copier } from '../../view/controls.tsx';
 import { Icon } from '../../view/icons.tsx';
@@ -19,6 +13,7 @@ import { Button, ChipButton, Failure, Field, Input, Note, TextArea } from '../..
 /** The access policy: one choice, with its details. */
 export function AccessFields({
   id,
+  kinds,
   draft,
   problem,
   detailProblem,
@@ -26,6 +21,7 @@ export function AccessFields({
 }: {
   /** id of the form; its controls are `<id>-<kind>`, and `<id>-detail` if the kind has details */
   id: string;
+  kinds: readonly AccessKind[];
   draft: AccessDraft;
   /** problem of the choice itself */
   problem: string | undefined;
@@ -55,7 +51,7 @@ export function AccessFields({
       <fieldset class="stack s1" aria-describedby={`${id}-note`}>
         <legend>{t('lock.whoMayComeIn')}</legend>
         <div class="line">
-          {ACCESS_KINDS.map((kind) => (
+          {kinds.map((kind) => (
             <label key={kind} class="chip">
               <input
                 type="radio"

@@ -7,6 +7,7 @@ import { t } from '../../../messages/translate.ts';
 import {
   type AccessDraft,
   accessDraft,
+  accessKinds,
   accessWords,
   agentHint,
   agentUse,
@@ -79,6 +80,7 @@ export function AccessPanel({
       <Form class="lock-form stack s3" aria-label={t('lock.whoTo', { slug })} submit={submit}>
         <AccessFields
           id={id}
+          kinds={accessKinds(tunnel)}
           draft={draft}
           problem={action.error?.field === 'lock' ? action.error.text : undefined}
           detailProblem={problem}

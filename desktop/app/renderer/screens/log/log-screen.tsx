@@ -138,7 +138,7 @@ export function LogScreen({
         <p class="dim nothing">{t('log.noneOfThese')}</p>
       )}
       {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
-      {requests?.length === 0 && <NoRequests search={search} />}
+      {requests?.length === 0 && <NoRequests tunnel={tunnel} search={search} />}
       {shown !== undefined && (
         <RequestList
           tunnelKey={tunnelKey}
@@ -203,8 +203,9 @@ function useFoundWords(search: string, count: number): void {
   }, [search, say]);
 }
 
-function NoRequests({ search }: { search: string }): JSX.Element {
-  return <p class="dim nothing">{search === '' ? t('log.noneYet') : t('log.noMatch', { search })}</p>;
+function NoRequests({ tunnel, search }: { tunnel: LoggedTunnel | undefined; search: string }): JSX.Element {
+  const none = tunnel !== undefined && isRaw(tunnel) ? 'log.noConnectionsYet' : 'log.noneYet';
+  return <p class="dim nothing">{search === '' ? t(none) : t('log.noMatch', { search })}</p>;
 }
 
 /** Whether the focus is within the log. */

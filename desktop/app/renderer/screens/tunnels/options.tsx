@@ -10,7 +10,7 @@ import {
   type FormProblems,
   isWildcardDraft,
 } from '../../model/create-form.ts';
-import { OPEN_DRAFT } from '../../model/access.ts';
+import { ACCESS_KINDS, OPEN_DRAFT } from '../../model/access.ts';
 import { createChoices } from '../../model/time-left.ts';
 import { ActionButton, rich } from '../../view/controls.tsx';
 import { Choice, Field, Folded, Input, Select, TextArea } from '../../view/kit.tsx';
@@ -37,6 +37,7 @@ export function Options({
       <NameField draft={draft} problem={problems.name} change={change} />
       <AccessFields
         id="lock"
+        kinds={ACCESS_KINDS}
         draft={draft.lock}
         problem={problems.lock}
         detailProblem={problems.lockDetail}

@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
+import { isRaw } from '../../model/address.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -89,10 +90,11 @@ function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   // A row disappears when newer requests arrive.
   useKeptFocus(rows, () => document.getElementById(`log-${key}`));
   if (recent.length === 0 && requests === 0) return null;
+  const raw = isRaw(tunnel);
   return (
     <div class="recent below">
       {recent.length > 0 && (
-        <ul ref={rows} aria-label={t('tunnels.lastRequests', { slug })}>
+        <ul ref={rows} aria-label={t(raw ? 'tunnels.lastConnections' : 'tunnels.lastRequests', { slug })}>
           {recent.slice(0, SHOWN).map((request) => (
             <RequestRow key={request.id} tunnelKey={key} request={request} />
           ))}
@@ -102,10 +104,10 @@ function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
         <Button
           id={`log-${key}`}
           look="link"
-          aria-label={t('tunnels.allRequestsTo', { slug })}
+          aria-label={t(raw ? 'tunnels.allConnectionsTo' : 'tunnels.allRequestsTo', { slug })}
           act={() => go({ screen: 'log', key })}
         >
-          {t('tunnels.allRequests')}
+          {t(raw ? 'tunnels.allConnections' : 'tunnels.allRequests')}
         </Button>
         {/* For a restarted tunnel, the relay counts from zero, and the rows are older. */}
         {requests > 0 && (
