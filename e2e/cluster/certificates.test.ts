@@ -119,6 +119,21 @@ describe('certificates of a cluster', function () {
     assert.equal(pebble.orders, before);
   });
 
+  it('are ordered for no host of a TLS tunnel, which no relay of them takes for its own', async () => {
+    const domain = 'own.shop.test';
+    const api = new Api({ port: ports[0] ?? 0 }, cluster.key, { servername: OWN, ca: root });
+    const claimed = (await api.send('POST', '/v1/domains', { json: { domain } })).json as Domain;
+    dns.enter(claimed.records);
+    const verified = await api.send('POST', `/v1/domains/${claimed.id}/verify`);
+    assert.equal((verified.json as Domain).status, 'verified');
+    const before = pebble.orders;
+    const closed = { local_port: 9, protocol: 'tls', access: { allow: ['192.0.2.1'] } };
+    for (const place of [{ domain }, { name: 'own' }]) await api.create({ ...closed, ...place });
+    for (const host of [domain, 'own.tunnels.test'])
+      for (const port of ports) await assert.rejects(shake(port, host, root), /alert access denied/, host);
+    assert.equal(pebble.orders, before);
+  });
+
   it('redirect plain HTTP to https on each relay', async () => {
     for (const relay of cluster.relays) {
       const [, url = ''] = await relay.child.printed(/"url":"(http:[^"]+)","msg":"http listening"/);
