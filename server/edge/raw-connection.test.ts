@@ -7,7 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressLimits } from './connection-limiter.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listener.ts';
-import { RESET_LOOK_MS } from './timeouts.ts';
+import { ENDED_STALL_MS, RESET_LOOK_MS } from './timeouts.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 
 /** A visitor's own end. */
@@ -46,7 +46,7 @@ describe('RawConnection', () => {
       new FakeClock(),
     );
     listener = await bind('127.0.0.1', 0);
-    edge = new Edge(listener, fixture.upstreams, { visitors: 2, newcomers: 9 }, limits);
+    edge = new Edge(listener, fixture.upstreams, { visitors: 3, newcomers: 9 }, limits);
     ports = createServer({ allowHalfOpen: true, noDelay: true }, (tcp) => {
       accepted.push(tcp);
       edge.acceptRaw(tcp, () => tunnel);
@@ -186,6 +186,32 @@ describe('RawConnection', () => {
     assert.equal(edge.visitors, 0);
   });
 
+  it('is cut when nobody takes what waits long after the service has ended, but not for silence', async () => {
+    const [full, slow, silent] = [await joined(), await joined(), await joined()];
+    full.stream.hasRoom = false;
+    full.visitor.socket.write('x');
+    await until(() => full.stream.received === 'x');
+    slow.visitor.socket.pause();
+    slow.stream.answer(Buffer.alloc(16 << 20).toString('latin1'));
+    for (const { stream } of [full, slow, silent]) stream.handler?.onSentAll?.();
+    await until(() => full.visitor.text === '|end' && silent.visitor.text === '|end');
+    for (const socket of accepted) {
+      assert.equal(socket.timeout, ENDED_STALL_MS);
+      socket.emit('timeout');
+    }
+    await until(() => edge.visitors === 1);
+    assert.deepEqual(
+      fixture.accesses.map(({ outcome }) => outcome),
+      ['broken', 'broken'],
+    );
+    assert.deepEqual(
+      [full.stream.ended, slow.stream.ended, silent.stream.ended],
+      ['abort', 'abort', undefined],
+    );
+    silent.visitor.socket.write('later');
+    await until(() => silent.stream.received === 'later');
+  });
+
   it('gets another stream if one that was opened in advance is lost before a byte has passed', async () => {
     await arrive();
     await until(() => fixture.dials.length > 0);
@@ -209,8 +235,7 @@ describe('RawConnection', () => {
     const suspended = await arrive();
     await until(() => suspended.text === '|end');
     tunnel.isSuspended = false;
-    await joined();
-    await joined();
+    for (let count = 0; count < 3; count += 1) await joined();
     const excess = await arrive();
     await until(() => excess.text === '|end');
     assert.equal(fixture.dials.length, 0);

@@ -1,6 +1,7 @@
 /**
  * A visitor's connection to a TLS or TCP tunnel (protocol.md section 17): bytes pass unread in both directions, and so do
  * half-closes. Silence ends nothing, and neither does a visitor who reads nothing: nothing more is then read from the client.
+ * Only bytes that nobody takes do not wait indefinitely once the service has ended.
  */
 import type { Socket } from 'node:net';
 import type { VisitorErrorCode } from '../../shared/errors.ts';
@@ -14,7 +15,7 @@ import { type Onward, passOn } from './onward.ts';
 import type { Peer } from './request-head.ts';
 import { SocketConnection } from './visitor-connection.ts';
 import type { AddressCount, LimitedConnection, Slot, SlotHolder } from './connection-limiter.ts';
-import { LINGER_TIMEOUT_MS, RESET_LOOK_MS } from './timeouts.ts';
+import { ENDED_STALL_MS, LINGER_TIMEOUT_MS, RESET_LOOK_MS } from './timeouts.ts';
 import { BACKLOG_MAX_BYTES } from './visitor-socket.ts';
 
 /** A fatal alert for a visitor of a TLS tunnel that is refused (RFC 8446 section 6), by its description. */
@@ -72,6 +73,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     this.#lookAt = this.#begunAt + RESET_LOOK_MS;
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#closed());
+    socket.on('timeout', () => this.#onStalled());
     this.#reads = new ScheduledReads(socket, () => options.tunnel, {
       onChunk: (chunk) => this.#onInput(chunk),
       onEnd: () => this.#onInputEnd(),
@@ -182,8 +184,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
 
   onSentAll(): void {
     this.#isUntouched = false;
-    this.#outputEnded = true;
-    this.#socket.end();
+    this.#end();
   }
 
   onEnded(clean: boolean, lost = false): void {
@@ -262,9 +263,22 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
   #finish(): void {
     const socket = this.#socket;
     this.#input = undefined;
-    this.#outputEnded = true;
-    socket.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+    this.#end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
     this.#reads.resume();
+  }
+
+  /** Half-closes after what was sent. */
+  #end(onFlushed?: () => void): void {
+    this.#outputEnded = true;
+    this.#socket.setTimeout(ENDED_STALL_MS);
+    this.#socket.end(onFlushed);
+  }
+
+  /** Nothing has passed for long since the service ended. A visitor that is gone may not be seen: nothing is written or read. */
+  #onStalled(): void {
+    if (this.#socket.writableLength === 0 && !this.#reads.isPaused) return;
+    this.#outcome = 'broken';
+    this.#socket.resetAndDestroy();
   }
 
   #leave(): void {

@@ -48,6 +48,11 @@ export const LINGER_MAX_MS = 30_000;
 export const BARRED_RESPONSE_MS = 30_000;
 /** How long a reset may go unnoticed on a connection to a TLS or TCP tunnel while it is not read. */
 export const RESET_LOOK_MS = 10_000;
+/**
+ * How long bytes of a TLS or TCP tunnel wait for a visitor or a service who takes none, once the service has ended. Longer
+ * than a system keeps them for a program that has closed, and than it retries to reach a peer that is gone.
+ */
+export const ENDED_STALL_MS = 1_800_000;
 /** How long a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Milliseconds between two checks of the deadlines of connections. */
