@@ -165,12 +165,14 @@ const DIAGNOSTICS_MESSAGES = {
   'doctor.compressed':
     'on (auto), because the relay is neither on this machine nor on a private network: {host}',
   'doctor.uncompressedLoopback': 'off (auto), because the relay is on this machine: {host}',
+  'doctor.uncompressedRaw': 'off, because TLS and TCP tunnels are not compressed',
   'doctor.uncompressedPrivate': 'off (auto), because the relay is on a private network: {host}',
   'doctor.tcpFast': 'congestion control {name}, which stays fast on lines that lose packets',
   'doctor.tcpSlow':
     'congestion control {name}, which is slow on lines that lose packets; to change it, run "sysctl -w net.ipv4.tcp_congestion_control=bbr"',
   'doctor.tcpUnknown': 'this system does not report its congestion control',
   'doctor.local': '{service} accepts connections',
+  'doctor.localRaw': '{service} accepts connections; the check of a TLS or TCP tunnel sends nothing',
   'doctor.nothingOnBoth': 'nothing responds on port {port} at 127.0.0.1 or ::1',
   'doctor.notHttp2': 'the service at {service} does not speak HTTP/2',
   'doctor.notHttp2Fix':

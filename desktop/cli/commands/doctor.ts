@@ -55,8 +55,8 @@ address  a request reaches the test tunnel at its public address, so wildcard DN
 trunk    several visitors can share one connection. If this fails, tunnels still work, but more slowly
 compress responses are compressed by default. Skipped if the relay is on this machine or in a private network
 tcp      which congestion control this machine uses (Linux only). It affects the speed over lines that lose packets
-local    PORT accepts connections, and speaks HTTP/2 if you use --upstream h2c or h2. This check sends no request, and it
-         runs even if an earlier check failed
+local    PORT accepts connections, and speaks HTTP/2 if you use --upstream h2c or h2. This check sends no request, so it
+         also suits TLS and TCP tunnels. It runs even if an earlier check failed
 `,
   },
   read: (line) => readDoctor(line, line.operands.port),

@@ -99,7 +99,7 @@ export function localUrl(target: TunnelTarget): string {
 }
 
 /** Whether it gets the bytes of connections instead of requests. */
-export function isRawTarget(target: TunnelTarget): boolean {
+export function isRawTarget(target: LocalTarget | { readonly folder: string }): boolean {
   return !('folder' in target) && target.raw !== undefined;
 }
 

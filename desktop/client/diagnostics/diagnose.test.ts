@@ -39,6 +39,9 @@ describe('compressHop', () => {
   });
 
   it('is skipped if responses are not compressed, and reports why', async () => {
+    const network = { proxyFor: () => undefined };
+    const raw = compressHop(parseRelayAddress('https://203.0.113.7'), network, true);
+    await assert.rejects(async () => await raw.check(), /off, because TLS and TCP tunnels/);
     for (const [url, why] of [
       ['http://localhost:8080', /^off \(auto\), because the relay is on this machine: localhost$/],
       ['https://[fd00::1]', /^off \(auto\), because the relay is on a private network: fd00::1$/],
@@ -79,6 +82,13 @@ describe('localHop', () => {
     const port = await listen(server);
     const hop = localHop({ local: { ...localPort(port), upstream: 'h2c' }, remedies: REMEDIES });
     assert.match(textOf(await hop.check()), /accepts connections/);
+  });
+
+  it('only connects for a tunnel that carries bytes, whose service may be silent', async () => {
+    const port = await listen(createServer());
+    const raw = { protocol: 'tcp', remotePort: undefined, proxyProtocol: false } as const;
+    const hop = localHop({ local: { ...localPort(port), raw }, remedies: REMEDIES });
+    assert.match(textOf(await hop.check()), /accepts connections; .* sends nothing$/);
   });
 
   it('reports why a service that listens cannot be reached', async () => {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { RELAY_TITLE } from '../../../shared/value-rules.ts';
 import { Deadlines, systemClock } from '../clock.ts';
+import { isRawTarget } from '../config/tunnel-spec.ts';
 import { isCompressionOn, nearnessOf } from '../compression/compressed-stream.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { isRefusal, LocalFailure, localErrorReason } from '../local/local-error.ts';
@@ -50,7 +51,7 @@ export async function diagnose(
     const hops = [
       ...relayHops(subject),
       ...tunnel.hops,
-      compressHop(relay, network),
+      compressHop(relay, network, subject.local !== undefined && isRawTarget(subject.local)),
       tcpHop(),
       localHop(subject),
     ];
@@ -60,12 +61,17 @@ export async function diagnose(
   }
 }
 
-/** Whether responses are compressed if the tunnel does not decide it, and why. */
-export function compressHop(relay: RelayAddress, network: Pick<Network, 'proxyFor'>): Hop {
+/**
+ * Whether responses are compressed if the tunnel does not decide it, and why.
+ *
+ * @param raw whether it carries bytes instead of HTTP
+ */
+export function compressHop(relay: RelayAddress, network: Pick<Network, 'proxyFor'>, raw = false): Hop {
   return {
     name: 'compress',
     standsAlone: false,
     async check() {
+      if (raw) throw new HopSkipped(toMessage('doctor.uncompressedRaw'));
       const host = network.proxyFor(relay) === undefined ? await addressOf(relay) : relay.hostname;
       const nearness = nearnessOf(host);
       if (isCompressionOn('auto', nearness)) return toMessage('doctor.compressed', { host });
@@ -113,7 +119,8 @@ export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'
       if ('folder' in local) return looksInto(local.folder);
       const error = await connectTo(local);
       const service = describeTarget(local);
-      if (error === undefined) return toMessage('doctor.local', { service });
+      if (error === undefined)
+        return toMessage(isRawTarget(local) ? 'doctor.localRaw' : 'doctor.local', { service });
       if (error instanceof LocalFailure)
         throw new HopFailure(toMessage('doctor.notHttp2', { service }), toMessage('doctor.notHttp2Fix'));
       if (!isRefusal(error))
