@@ -11,7 +11,8 @@ const EVENTS = `{"event":"online","tunnel":{…}}
 {"event":"problem","code":"local-refused","message":"…"}
     A visitor could not be served, but the tunnel stays open. Codes: local-refused, local-reset, local-malformed,
     local-not-http2, local-no-websocket, local-busy, local-slow, host-blocked, path-cookie, visitor-gone,
-    data-refused, data-failed, too-many-connections.
+    data-refused, data-failed, too-many-connections. Each code is reported at most once a second; "left_out" is the
+    number of problems since the previous event that were not reported.
 {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}
     A visitor is asking for access and will wait for up to 5 minutes. To respond, run
     "culvert knock ID KNOCK --admit" or --refuse.

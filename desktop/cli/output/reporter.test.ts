@@ -13,6 +13,7 @@ describe('JsonReporter', () => {
     reporter.online(TUNNEL);
     reporter.reconnecting(1, 250, 'The relay is shutting down.');
     reporter.problem({ code: 'local-refused', text: 'Nothing answers on port 3000.' });
+    reporter.problem({ code: 'local-reset', text: 'It failed.', leftOut: 7 });
     reporter.expiring(TUNNEL, 120_000);
     reporter.offline('expired', 'The tunnel has expired.');
     const events = printed.out
@@ -23,6 +24,7 @@ describe('JsonReporter', () => {
       { event: 'online', tunnel: TUNNEL },
       { event: 'reconnecting', attempt: 1, retry_in_ms: 250, message: 'The relay is shutting down.' },
       { event: 'problem', code: 'local-refused', message: 'Nothing answers on port 3000.' },
+      { event: 'problem', code: 'local-reset', message: 'It failed.', left_out: 7 },
       { event: 'expiring', in_seconds: 120, expires_at: TUNNEL.expires_at },
       { event: 'offline', reason: 'expired', message: 'The tunnel has expired.' },
     ]);

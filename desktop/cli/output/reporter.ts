@@ -70,7 +70,12 @@ type JsonEvent = { readonly name?: string } & (
       readonly retry_in_ms: number;
       readonly message: string;
     }
-  | { readonly event: 'problem'; readonly code: ConnectionProblem['code']; readonly message: string }
+  | {
+      readonly event: 'problem';
+      readonly code: ConnectionProblem['code'];
+      readonly message: string;
+      readonly left_out?: number;
+    }
   | ({ readonly event: 'knock'; readonly tunnel: string } & Omit<KnockMessage, 'type'>)
   | {
       readonly event: 'expiring';
@@ -105,8 +110,9 @@ export class JsonReporter implements Reporter {
     this.#print({ event: 'reconnecting', ...this.#name, attempt, retry_in_ms: retryInMs, message: why });
   }
 
-  problem({ code, text }: ConnectionProblem): void {
-    this.#print({ event: 'problem', ...this.#name, code, message: textOf(text) });
+  problem({ code, text, leftOut }: ConnectionProblem): void {
+    const more = leftOut === undefined ? {} : { left_out: leftOut };
+    this.#print({ event: 'problem', ...this.#name, code, message: textOf(text), ...more });
   }
 
   approvalRequest({ id, address, agent, at, client }: KnockMessage, tunnel: Tunnel): void {

@@ -154,7 +154,7 @@ describe('ServedTunnel', () => {
   });
 
   it('remembers a problem with the local service until that responds, and no other problem', () => {
-    const { served, serve, connection } = fakeServed();
+    const { clock, served, serve, connection } = fakeServed();
     const heard: string[] = [];
     served.listen({ onProblem: ({ code }) => heard.push(code) });
     served.serve(connection);
@@ -164,6 +164,7 @@ describe('ServedTunnel', () => {
     const before = served.localNews;
     serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
     const first = served.localNews;
+    clock.advance(1000);
     serve.last.onProblem({ code: 'local-refused', text: 'Nothing answers.' });
     assert.deepEqual([first === before, served.localNews === first], [false, true]);
     record(served, 502);
@@ -171,6 +172,27 @@ describe('ServedTunnel', () => {
     record(served, 200);
     assert.equal(problem(), undefined);
     assert.deepEqual(heard, ['visitor-gone', 'local-refused', 'local-refused']);
+  });
+
+  it('tells a flood of problems once a second for each code, with the number that it left out', () => {
+    const { clock, served, serve, connection } = fakeServed();
+    const heard: string[] = [];
+    served.listen({ onProblem: ({ code, leftOut = 0 }) => heard.push(`${code} ${leftOut}`) });
+    served.serve(connection);
+    const happens = (code: 'local-refused' | 'local-reset'): void => {
+      serve.last.onProblem({ code, text: 'It failed.' });
+    };
+    for (let count = 0; count < 100; count += 1) happens('local-refused');
+    happens('local-reset');
+    clock.advance(999);
+    happens('local-refused');
+    assert.deepEqual(heard, ['local-refused 0', 'local-reset 0']);
+    clock.advance(1);
+    happens('local-refused');
+    happens('local-reset');
+    clock.advance(1000);
+    happens('local-refused');
+    assert.deepEqual(heard.slice(2), ['local-refused 100', 'local-reset 0', 'local-refused 0']);
   });
 
   it('counts requests with its log, and never fewer than the relay', () => {

@@ -45,10 +45,13 @@ export type ServedState =
 
 type EndedState = Extract<ServedState, { name: 'ended' }>;
 
+/** How often problems with the same code are told. */
+const PROBLEM_INTERVAL_MS = 1000;
+
 /** Hears what happens to a tunnel, from then on. */
 interface TunnelListener {
   onState?(state: ServedState): void;
-  /** A visitor could not be served. */
+  /** A visitor could not be served. Told at most once per {@link PROBLEM_INTERVAL_MS} for each code. */
   onProblem?(problem: ConnectionProblem): void;
   /** @param isNew whether it was not known: a relay repeats those that are pending when the client reconnects */
   onApprovalRequest?(request: KnockMessage, isNew: boolean): void;
@@ -125,6 +128,8 @@ export class ServedTunnel {
   #expiry: ExpiryWatch | undefined;
   #localProblem: ConnectionProblem | undefined;
   #localNews = {};
+  /** by code; `at` in monotonic ms */
+  readonly #toldProblems = new Map<string, { readonly at: number; leftOut: number }>();
   /** the counts of the relay and of the log when serving began */
   #counted: { readonly requests: number; readonly visits: number };
   /** finds the local service of a recorded request; `undefined` for a folder that was never served */
@@ -420,7 +425,21 @@ export class ServedTunnel {
       this.#localProblem = problem;
       this.#changed();
     }
-    this.#tell((listener) => listener.onProblem?.(problem));
+    this.#tellProblem(problem);
+  }
+
+  /** Every visitor may cause a problem, so each kind is told at most once per {@link PROBLEM_INTERVAL_MS}. */
+  #tellProblem(problem: ConnectionProblem): void {
+    const { code } = problem;
+    const at = this.#options.clock.monotonic();
+    const last = this.#toldProblems.get(code);
+    if (last !== undefined && at - last.at < PROBLEM_INTERVAL_MS) {
+      last.leftOut += 1;
+      return;
+    }
+    this.#toldProblems.set(code, { at, leftOut: 0 });
+    const told = last === undefined || last.leftOut === 0 ? problem : { ...problem, leftOut: last.leftOut };
+    this.#tell((listener) => listener.onProblem?.(told));
   }
 
   #changed(): void {

@@ -66,6 +66,8 @@ export interface ConnectionProblem {
     | 'too-many-connections';
   /** for people */
   readonly text: MessageValue;
+  /** the number of problems with the same code that were not told since the previous one; none without it */
+  readonly leftOut?: number;
 }
 
 interface ConnectionsOptions {
