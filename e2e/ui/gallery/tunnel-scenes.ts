@@ -1,7 +1,12 @@
 import type { Page } from 'playwright-core';
 import type { DiagnosticsView, OtherTunnelView, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { AccessKind, KeptNameView, TokenView } from '../../../desktop/app/ipc/tunnel-views.ts';
-import { exampleOther, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
+import {
+  exampleOther,
+  exampleRequest,
+  exampleSnapshot,
+  exampleTunnel,
+} from '../../../desktop/testing/views.ts';
 import { refuse } from '../support/scripted-main.ts';
 import {
   CONNECTING,
@@ -12,6 +17,7 @@ import {
   AGENT_KNOCKS,
   KNOCKS,
   LOCKED,
+  logOf,
   LOST,
   MINUTE,
   NOW,
@@ -91,6 +97,28 @@ const NAMES: readonly KeptNameView[] = [
   },
 ];
 
+/** A TCP tunnel with a connection in each state. */
+const RAW = exampleTunnel({
+  key: 'shop',
+  slug: 'database',
+  url: 'tcp://tunnels.example.com:20432',
+  localPort: 5432,
+  lock: { kind: 'addresses', allow: ['203.0.113.0/24', '198.51.100.7'] },
+  requests: 3,
+  recent: (['open', 'done', 'refused'] as const).map((connection, index) =>
+    exampleRequest({
+      id: 3 - index,
+      startedAt: NOW - (index + 1) * MINUTE,
+      method: 'TCP',
+      target: `203.0.113.${index + 7}:49152`,
+      status: undefined,
+      durationMs: connection === 'open' ? undefined : 2140,
+      connection,
+      isBroken: connection === 'refused',
+    }),
+  ),
+});
+
 export const LIST_SCENES: readonly Scene[] = [
   scene('tunnels', { tunnels: [SHOP, HOOKS, HERON] }),
   scene('tunnels-states', {
@@ -110,6 +138,11 @@ export const LIST_SCENES: readonly Scene[] = [
   scene('names-message', { tunnels: [PAUSED], names: NAMES }, (page) =>
     page.locator(`#away-${PAUSED.key}`).click(),
   ),
+  scene('raw', { tunnels: [RAW] }, openLock),
+  scene('raw-log', { tunnels: [RAW], handlers: { 'log:changes': logOf(RAW.recent) } }, async (page) => {
+    await page.locator('#log-shop').click();
+    await page.getByText('203.0.113.7:49152').first().waitFor();
+  }),
   scene('checkup', { tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
   scene('palette', { tunnels: [SHOP, HOOKS, HERON] }, async (page) => {
     await page.locator('.create .primary').waitFor();

@@ -326,6 +326,7 @@ const RowButton = memo(function RowButton({
   const { go } = useShell();
   const target = targetText(request);
   const { id, replayOf, isImported, rehearsed, webhook } = request;
+  const sizes = request.connection === undefined ? '' : sizesText(request);
   const kinds = [`row-${outcome(request)}`];
   if (isInLog) kinds.push('row-timed');
   if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
@@ -340,7 +341,7 @@ const RowButton = memo(function RowButton({
       <span class="method cut" dir="ltr">
         {escapeUnprintable(request.method)}
       </span>
-      <span class="target cut" dir="ltr" title={target}>
+      <span class="target cut" dir="ltr" title={`${target} ${sizes}`.trim()}>
         {replayOf !== undefined && (
           <span class="replay-mark" title={t('log.repeats')}>
             <span aria-hidden="true">↻ </span>
@@ -367,8 +368,14 @@ const RowButton = memo(function RowButton({
           </>
         )}
         <SignatureMark signature={request.signature} />
-        {target}
-        {request.connection !== undefined && <span class="dim"> {sizesText(request)}</span>}
+        {sizes === '' ? (
+          target
+        ) : (
+          <span class="raw">
+            <span class="cut">{target}</span>
+            <span class="dim cut"> {sizes}</span>
+          </span>
+        )}
       </span>
       <span class={`status cut status-${outcome(request)}`}>{statusText(request)}</span>
       <span class="took">
