@@ -129,6 +129,10 @@ describe('the window of a command', () => {
     await none();
     await page.getByRole('button', { name: 'Back' }).click();
     await none();
+    await page.getByRole('button', { name: /^All connections to/ }).click();
+    await page.getByRole('button', { name: 'More actions for the requests' }).waitFor();
+    await none();
+    await page.getByRole('button', { name: 'Back' }).click();
     await tunnel.locator('[id^=lock-]').click();
     const kinds = page.locator('.lock-form .chip');
     assert.deepEqual(await kinds.allInnerTexts(), ['Anyone', 'These addresses']);

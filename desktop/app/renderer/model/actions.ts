@@ -186,7 +186,8 @@ export function tunnelActions(tunnel: TunnelView, isKept: boolean): readonly Win
       },
       ...(isKept ? [messageAction(slug, key, key)] : []),
     ];
-  const parts = (['lock', 'extend', 'qr'] as const).map((part) =>
+  const unfolding = isRaw(tunnel) ? (['lock', 'extend'] as const) : (['lock', 'extend', 'qr'] as const);
+  const parts = unfolding.map((part) =>
     of(
       tunnel,
       part,

@@ -164,7 +164,7 @@ function Links({
           {t('tunnels.open')}
         </CardLink>
       )}
-      {isHead && (
+      {isHead && !isRaw(tunnel) && (
         <CardLink of={slug} id={`qr-${key}`} aria-expanded={unfolded === 'qr'} act={() => toggle('qr')}>
           {t('tunnels.qr')}
         </CardLink>
