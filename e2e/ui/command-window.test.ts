@@ -124,7 +124,7 @@ describe('the window of a command', () => {
     await row.click();
     await page.getByRole('heading', { name: `TCP ${address}` }).waitFor();
     assert.deepEqual(await violations(page), []);
-    const OF_HTTP = /^(Open|Copy as cURL|Replay|Edit|QR)/;
+    const OF_HTTP = /^(Open|Copy as curl|Replay|Edit|QR)/;
     const none = async () => assert.equal(await page.getByRole('button', { name: OF_HTTP }).count(), 0);
     await none();
     await page.getByRole('button', { name: 'Back' }).click();

@@ -88,6 +88,14 @@ describe('the parts of a log', () => {
     );
   });
 
+  it('do not count a long connection of a raw tunnel as slow', () => {
+    const long = exampleRequest({ status: undefined, durationMs: 60_000, connection: 'done' });
+    assert.deepEqual(
+      chips([long], ALL).map(({ label }) => label),
+      ['All'],
+    );
+  });
+
   it('do not include methods invented by visitors', () => {
     const odd = [
       exampleRequest({ id: 9, method: 'failed' }),

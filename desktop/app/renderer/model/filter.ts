@@ -109,7 +109,11 @@ const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: Requ
   [ALL, 'log.chip.all', () => true],
   ['refused', 'log.chip.refused', (request) => outcome(request) === 'refused'],
   ['failed', 'log.chip.failed', (request) => ['failed', 'broken'].includes(outcome(request))],
-  ['slow', 'log.chip.slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
+  [
+    'slow',
+    'log.chip.slow',
+    ({ durationMs = 0, connection }) => connection === undefined && durationMs >= SLOW_MS,
+  ],
   ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
 ];
