@@ -361,6 +361,40 @@ describe('TCP tunnels of a relay that is replaced', () => {
   }).timeout(200_000);
 });
 
+describe('TCP tunnels behind a load balancer', () => {
+  const scope = suiteScope();
+
+  it('have the visitors that its PROXY header names, and no header of anybody else', async () => {
+    const balancer = '127.0.0.5';
+    const relay = await RelayProgram.start(scope, {
+      CULVERT_TCP_PORTS: (await portRange()).text,
+      CULVERT_PROXY_PROTOCOL: 'on',
+      CULVERT_TRUST_PROXY: balancer,
+      CULVERT_ACCESS_LOG: 'stderr',
+    });
+    const account = onlyAccount(await createAccount(relay, { plan: 'team' }));
+    const request = { protocol: 'tcp', access: { allow: ['203.0.113.7'] } };
+    const client = await ManualClient.start(scope, relay, account, request);
+    const header = 'PROXY TCP4 203.0.113.7 192.0.2.1 51234 10022\r\n';
+    const forger = await knockAt(scope, client.tunnel);
+    await forger.write(header);
+    assert.equal(await within(20_000, 'end', forger.ending), 'end');
+    const visitor = await knockAt(scope, client.tunnel, balancer);
+    await visitor.write(`${header}hello`);
+    const data = await client.accept();
+    await data.receivedUpTo('hello');
+    assert.equal(String(data.received), 'hello');
+    const [message] = client.control.messages as unknown as readonly Record<string, unknown>[];
+    assert.equal(message?.['peers'], '203.0.113.7:51234 192.0.2.1:10022');
+    data.socket.close(1000);
+    visitor.halfClose();
+    assert.equal(await within(20_000, 'end', visitor.ending), 'end');
+    const [, line = ''] = await relay.child.printed(/^(.*"address":"203\.0\.113\.7".*)$/m);
+    const { protocol, outcome, bytes_in } = JSON.parse(line) as Record<string, unknown>;
+    assert.deepEqual([protocol, outcome, bytes_in], ['tcp', 'answered', 5]);
+  });
+});
+
 describe('a relay without TCP ports', () => {
   const { relay } = relaySuite();
 
