@@ -164,7 +164,7 @@ export class CountSums<Process> {
     this.#tellOthersOf([...keys], process);
   }
 
-  /** A process has ended, and counts nothing any more. */
+  /** A process has ended, and no longer counts anything. */
   remove(process: Process): void {
     const keys = [...(this.#counts.get(process)?.keys() ?? [])];
     this.#counts.delete(process);

@@ -51,7 +51,7 @@ export function peersOf({ tcp, address, header }: Arrival): string {
 type Entered = (socket: Socket, arrival: Arrival) => void;
 
 /**
- * Finds who takes connections with TLS to a host unread, if anybody does; never rejects. Answers at once if it is known here.
+ * Finds who takes connections with TLS to a host unread, if anybody does; never rejects. Responds immediately if it is known here.
  */
 export type TakesUnread = (host: string) => Entered | Promise<Entered | undefined> | undefined;
 

@@ -81,7 +81,7 @@ export class RawConnection implements SlotHolder, LimitedConnection, DialHandler
     socket.resume();
   }
 
-  /** Whether it has a stream to the client, or needs none any more. */
+  /** Whether it has a stream to the client, or no longer needs one. */
   get isSettled(): boolean {
     return this.#dial === undefined;
   }

@@ -221,7 +221,7 @@ export function offersWebSocket(head: RequestHead): boolean {
 }
 
 /**
- * The TLS tunnel at a host: its own label, or its domain. Answers at once if that is known here.
+ * The TLS tunnel at a host: its own label, or its domain. Responds immediately if that is known here.
  *
  * @param host from the first message of a handshake
  */

@@ -75,7 +75,7 @@ export class TcpPorts {
     if (this.#state === 'listening' && !this.#servers.has(port)) void this.#listenOrRetry(port);
   }
 
-  /** There is no tunnel with the port any more. */
+  /** No tunnel has the port any longer. */
   release(port: number): void {
     this.#wanted.delete(port);
     this.#retries.get(port)?.cancel();

@@ -34,7 +34,7 @@ export type WorkerMessage =
   | { readonly kind: 'publish'; readonly channel: string; readonly text: string }
   | { readonly kind: 'serving'; readonly url: string; readonly port: number }
   | { readonly kind: 'refused'; readonly failure: SystemFailure }
-  /** No visitor of it needs another worker's client any more. */
+  /** Its visitors no longer need other workers' clients. */
   | { readonly kind: 'settled' }
   /** what all workers log alike */
   | { readonly kind: 'log'; readonly event: LogEvent; readonly fields: LogFields | undefined }

@@ -170,7 +170,7 @@ export class PrimaryLink {
     this.#send({ kind: 'refused', failure: systemFailureOf(error) });
   }
 
-  /** No visitor of this worker needs clients of others any more. @returns fulfilled when that is so for all workers */
+  /** Visitors of this worker no longer need other workers' clients. @returns fulfilled when that is so for all workers */
   settle(): Promise<void> {
     this.#send({ kind: 'settled' });
     return this.#settled.promise;

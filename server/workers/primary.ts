@@ -47,7 +47,7 @@ const WORKER_FOLLOW_MS = 1000;
 const LOG_ONCE_MS = 10_000;
 /** How long a worker may take to say what it has counted; it is left out of the sum otherwise. */
 const WORKER_METRICS_MS = 2000;
-/** Maximum number of messages that a worker has not read; one that reads none any more is ended. */
+/** Maximum number of messages that a worker has not read; one that no longer reads any is ended. */
 export const WORKER_UNREAD_MAX = 20_000;
 /** Numbers of passed visitors that belong to one worker. */
 const PASSED_NUMBERS = 2 ** 40;

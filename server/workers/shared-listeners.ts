@@ -77,7 +77,7 @@ export class SharedListeners {
     this.own.closeOthers();
   }
 
-  /** What no worker listens on any more is closed. */
+  /** Closes what workers no longer listen on. */
   close(): void {
     this.closeOthers();
     for (const handle of this.#handles.values()) handle.close();

@@ -29,6 +29,32 @@ export function spotBelow(button: Element): Spot {
   return { across: left, down: bottom + 4 };
 }
 
+/** The button of a menu with what is rarely needed. */
+export function MoreButton({
+  id,
+  look = 'icon-button',
+  label,
+  open,
+}: {
+  id: string;
+  look?: string;
+  label: string;
+  open: (spot: Spot) => void;
+}): JSX.Element {
+  return (
+    <Button
+      id={id}
+      look={look}
+      aria-haspopup="menu"
+      aria-label={label}
+      title={label}
+      act={({ currentTarget }) => open(spotBelow(currentTarget))}
+    >
+      <span aria-hidden="true">⋯</span>
+    </Button>
+  );
+}
+
 /** A menu over the window (WAI-ARIA Authoring Practices, menu). Closed by a choice, Escape, or a click outside. */
 export function Menu({
   label,

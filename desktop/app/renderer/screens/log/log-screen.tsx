@@ -15,7 +15,7 @@ import { SearchField } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
 import { hasCommand, isTyping, useKey } from '../../view/keyboard.ts';
 import { Button, Failure, Notice, Toggles } from '../../view/kit.tsx';
-import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
+import { Menu, MoreButton, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useExport } from '../transfer.tsx';
 import { Address, CopyAddress } from '../tunnels/others.tsx';
@@ -87,16 +87,7 @@ export function LogScreen({
       actions={
         <>
           {tunnel?.isLive === true && <CopyAddress tunnel={tunnel} run={rowAction.run} />}
-          <Button
-            id="more-log"
-            look="icon-button"
-            aria-haspopup="menu"
-            aria-label={t('log.more')}
-            title={t('log.more')}
-            act={({ currentTarget }) => setMore(spotBelow(currentTarget))}
-          >
-            <span aria-hidden="true">⋯</span>
-          </Button>
+          <MoreButton id="more-log" label={t('log.more')} open={setMore} />
         </>
       }
     >

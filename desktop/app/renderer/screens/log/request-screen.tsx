@@ -28,7 +28,7 @@ import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { FindOutWhy, useCopied } from '../../view/controls.tsx';
 import { useKey } from '../../view/keyboard.ts';
 import { Aside, Button, Failed, Failure, Notice } from '../../view/kit.tsx';
-import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
+import { Menu, MoreButton, type Spot } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useLoaded } from '../../view/use-loaded.ts';
 import { Signature } from '../signature.tsx';
@@ -251,16 +251,7 @@ function RequestActions({ tunnelKey, detail, canReach, reveal, setReveal }: Show
         <Button aria-label={isCopied ? undefined : t('request.copyCurl')} act={copy}>
           {t(isCopied ? 'request.copied' : 'request.curl')}
         </Button>
-        <Button
-          id="more-request"
-          look="button more"
-          aria-haspopup="menu"
-          aria-label={t('request.more')}
-          title={t('request.more')}
-          act={({ currentTarget }) => setMenu(spotBelow(currentTarget))}
-        >
-          <span aria-hidden="true">⋯</span>
-        </Button>
+        <MoreButton id="more-request" look="button more" label={t('request.more')} open={setMenu} />
       </div>
       {problem !== undefined && <p class="hint">{problem}</p>}
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}

@@ -11,8 +11,8 @@ import { otherState } from '../../model/tunnel-state.ts';
 import { type Action, CopiedContext, useAction, useShell } from '../../view/context.ts';
 import { CopiedButton, rich } from '../../view/controls.tsx';
 import { StateShape } from '../../view/icons.tsx';
-import { Failure, FoldMark, Button, List } from '../../view/kit.tsx';
-import { CardLink, Extend, StayChip, useFoldFocus, useUnfolded } from './stay.tsx';
+import { Failure, List } from '../../view/kit.tsx';
+import { CardLink, Extend, FoldButton, StayChip, useFoldFocus, useUnfolded } from './stay.tsx';
 import { RequestCount, RowButton } from './tunnel-row.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. @param areRows until they are unfolded */
@@ -83,16 +83,7 @@ const OtherCard = memo(function OtherCard({
           <Address tunnel={tunnel} canOpen run={action.run} />
         </h2>
         <CopyAddress tunnel={tunnel} run={action.run} />
-        {mayFold && (
-          <Button
-            look="icon-button"
-            aria-label={t('tunnels.lessOf', { slug })}
-            aria-expanded={true}
-            act={() => unfold(key, undefined)}
-          >
-            <FoldMark isOpen />
-          </Button>
-        )}
+        {mayFold && <FoldButton slug={slug} fold={() => unfold(key, undefined)} />}
       </div>
       <p class="meta line spaced small-text dim">
         <span class="word strong">{word}</span>

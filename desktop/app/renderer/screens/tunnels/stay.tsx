@@ -1,6 +1,5 @@
 /** What unfolds below a tunnel, and how long the tunnel stays. */
-import type { JSX } from 'preact';
-import type { RefObject } from 'preact';
+import type { JSX, RefObject } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
@@ -9,7 +8,7 @@ import { extendChoices, readLifetime, stayWords, timeLeftWords } from '../../mod
 import { useTime } from '../../view/clock.ts';
 import { UnfoldedContext, useAction, useShell, useWindow } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/keyboard.ts';
-import { Button, type ButtonProps, ChipButton, described, Form, Input } from '../../view/kit.tsx';
+import { Button, type ButtonProps, ChipButton, described, FoldMark, Form, Input } from '../../view/kit.tsx';
 
 interface Unfolding {
   readonly unfolded: CardPart | undefined;
@@ -19,6 +18,15 @@ interface Unfolding {
   readonly fold: () => void;
   /** folds a part with Escape */
   readonly onKeyDown: (event: KeyboardEvent) => void;
+}
+
+/** Folds a card, which is a row from then on. */
+export function FoldButton({ slug, fold }: { slug: string; fold: () => void }): JSX.Element {
+  return (
+    <Button look="icon-button" aria-label={t('tunnels.lessOf', { slug })} aria-expanded={true} act={fold}>
+      <FoldMark isOpen />
+    </Button>
+  );
 }
 
 /** The unfolded part of a tunnel. */

@@ -11,10 +11,10 @@ import { useTime } from '../../view/clock.ts';
 import { useAction, useShell } from '../../view/context.ts';
 import { StateShape } from '../../view/icons.tsx';
 import { useKeptFocus } from '../../view/keyboard.ts';
-import { Button, Failure, FoldMark } from '../../view/kit.tsx';
+import { Button, Failure } from '../../view/kit.tsx';
 import { RequestRow } from '../log/request-list.tsx';
 import { Address, CopyAddress } from './others.tsx';
-import { useFoldFocus, useUnfolded } from './stay.tsx';
+import { FoldButton, useFoldFocus, useUnfolded } from './stay.tsx';
 import { TunnelControls, useNextStep } from './tunnel-controls.tsx';
 import { RequestCount, Sparkline, TunnelRow } from './tunnel-row.tsx';
 
@@ -61,16 +61,7 @@ export const TunnelCard = memo(function TunnelCard({
         </h2>
         <Sparkline seconds={pulse} />
         {isLive(tunnel) && <CopyAddress tunnel={tunnel} run={action.run} />}
-        {isFoldable && (
-          <Button
-            look="icon-button"
-            aria-label={t('tunnels.lessOf', { slug })}
-            aria-expanded={true}
-            act={() => unfold(key, undefined)}
-          >
-            <FoldMark isOpen />
-          </Button>
-        )}
+        {isFoldable && <FoldButton slug={slug} fold={() => unfold(key, undefined)} />}
       </div>
       <TunnelControls tunnel={tunnel} kept={kept} isHead={false} isQuiet={isQuiet} />
       <Failure problem={action.error} />
