@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { DatabaseSync } from 'node:sqlite';
 import { notRun } from '../../shared/testing/posix.ts';
 import { Authority, Pebble } from '../support/certificates.ts';
 import { createNamed, FaultyAuthority, shake } from '../support/certified-relay.ts';
-import { databasePath, openRelayDatabase } from '../support/database.ts';
+import { databasePath, openRelayDatabase, openWaiting } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
 import { type Environment, RelayProgram } from '../support/programs.ts';
 import { type Scope, testScope } from '../support/scope.ts';
@@ -24,8 +23,7 @@ function start(scope: Scope, pebble: Pebble, settings: Environment = {}): Promis
 
 /** After a checkpoint, a certificate would fit into the log of the database, even if the disk is full. */
 function emptyLog(relay: RelayProgram): void {
-  const database = new DatabaseSync(databasePath(relay));
-  database.exec('pragma busy_timeout = 10000');
+  const database = openWaiting(databasePath(relay));
   database.exec('pragma wal_checkpoint(truncate)');
   database.close();
 }

@@ -1,7 +1,4 @@
-/**
- * Writes rows into a relay's database while no relay runs, where creating them through the programs would take too
- * long.
- */
+/** Writes rows into a relay's database, where creating them through the programs would take too long. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite';
@@ -16,6 +13,11 @@ type Row = Record<string, SQLOutputValue>;
 
 export function databasePath(relay: Relay): string {
   return join(relay.dataDirectory, 'culvert.db');
+}
+
+/** @returns a connection that waits while the relay writes */
+export function openWaiting(path: string): DatabaseSync {
+  return new DatabaseSync(path, { timeout: 10_000 });
 }
 
 /**
@@ -66,9 +68,10 @@ export function addCertificates(relay: Relay, names: readonly string[], chain: s
 }
 
 function inTransaction<T>(relay: Relay, work: (database: DatabaseSync) => T): T {
-  const database = new DatabaseSync(databasePath(relay));
+  const database = openWaiting(databasePath(relay));
   try {
-    database.exec('begin');
+    // Not "begin": what has read cannot wait for another program's write.
+    database.exec('begin immediate');
     const result = work(database);
     database.exec('commit');
     return result;
@@ -116,7 +119,7 @@ export async function openRelayDatabase(scope: Scope, relay: Relay): Promise<Rel
 }
 
 function openFile(scope: Scope, path: string): RelayDatabase {
-  const database = new DatabaseSync(path);
+  const database = openWaiting(path);
   scope.defer(() => database.close());
   const rows = (sql: string) => Promise.resolve(database.prepare(sql).all());
   return {
