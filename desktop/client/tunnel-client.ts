@@ -60,7 +60,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const { relay, key, tunnelId, network = new Network(), onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
   const compression = new Compression(options.compress ?? 'auto', relay.hostname, systemClock);
-  const data = new DataDialer(relay, network, deadlines);
+  const data = new DataDialer(relay, network, deadlines, { carriesEnd: options.local.raw !== undefined });
   const retried = new RetriedData(data, deadlines);
   const connectionsTo = (local: LocalTarget): Connections =>
     new Connections({

@@ -39,7 +39,6 @@ export class FakeStream extends Watched implements DataSocket {
   looks = 0;
   /** what `write` returns */
   room = true;
-  carriesEnd = true;
   peers = '';
   #handler: ByteStreamHandler | undefined;
 
@@ -64,11 +63,9 @@ export class FakeStream extends Watched implements DataSocket {
     this.changed();
   }
 
-  /** As on a trunk, or, if {@link carriesEnd} is `false`, on an announced data socket. */
-  end(): boolean {
-    if (this.carriesEnd) this.sent += '<eof>';
+  end(): void {
+    this.sent += '<eof>';
     this.changed();
-    return this.carriesEnd;
   }
 
   close(code: number): void {

@@ -121,6 +121,33 @@ describe('TCP tunnels', () => {
     assert.equal(await visitor.ending, 'end');
   });
 
+  it('pass half-closes on in both directions over the data socket of a client that asks for that', async () => {
+    const client = await serve();
+    const early = await knockAt(scope, client.tunnel);
+    const first = await client.accept('&ends=1');
+    await early.write('request');
+    early.halfClose();
+    await eventually(20_000, () =>
+      assert.deepEqual([String(first.received), first.hasEnded], ['request', true]),
+    );
+    first.send('answer');
+    first.socket.close(1000);
+    assert.equal(await everything(early), 'answer');
+    const socket = connectTcp({ port: portOf(client.tunnel), host: '127.0.0.1', allowHalfOpen: true });
+    scope.defer(() => socket.destroy());
+    const late = RawConnection.over(socket);
+    const second = await client.accept('&ends=1');
+    second.send('bye');
+    second.send('');
+    assert.equal(await everything(late), 'bye');
+    await late.write('more');
+    await second.receivedUpTo('more');
+    assert.equal(second.hasEnded, false);
+    late.halfClose();
+    assert.equal((await within(20_000, 'close', second.socket.closed)).code, 1000);
+    assert.equal(second.hasEnded, true);
+  });
+
   it('break for the visitor if they break for the client, and the reverse', async () => {
     const client = await serve();
     const [broken, left] = [await knockAt(scope, client.tunnel), await knockAt(scope, client.tunnel)];

@@ -17,14 +17,17 @@ export class DataConnection {
   readonly id: string;
   readonly socket: WebSocketClient;
   readonly kinds = new Set<string>();
+  /** whether an empty message has arrived */
+  hasEnded = false;
   #received = Buffer.alloc(0);
 
   constructor(id: string, socket: WebSocketClient) {
     this.id = id;
     this.socket = socket;
     socket.attach({
-      data: (bytes, kind) => {
+      data: (bytes, kind, last) => {
         this.kinds.add(kind);
+        this.hasEnded ||= last && bytes.length === 0;
         this.#received = Buffer.concat([this.#received, bytes]);
       },
     });
@@ -117,8 +120,8 @@ export class ManualClient {
   }
 
   /** Opens a data socket for an announced connection. */
-  async open(id: string): Promise<DataConnection> {
-    return new DataConnection(id, await openData(this.#scope, this.#relay, id));
+  async open(id: string, query = ''): Promise<DataConnection> {
+    return new DataConnection(id, await openData(this.#scope, this.#relay, id, query));
   }
 
   /** Opens a trunk for the tunnel's visitors. */
@@ -127,7 +130,7 @@ export class ManualClient {
   }
 
   /** Accepts the next announced connection. */
-  async accept(): Promise<DataConnection> {
-    return await this.open(await this.announced());
+  async accept(query = ''): Promise<DataConnection> {
+    return await this.open(await this.announced(), query);
   }
 }

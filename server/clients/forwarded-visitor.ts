@@ -43,7 +43,7 @@ export function joinVisit(hop: StreamSocket, stream: ByteStream, wasWarm: boolea
       if (!hop.write(piece)) stream.pause();
     },
     onRoom: () => hop.resume(),
-    onSentAll: () => void hop.end(),
+    onSentAll: () => hop.end(),
     onEnded(clean, lost = false, code = CloseCode.goingAway) {
       if (clean) hop.close(CloseCode.normal);
       else if (lost) hop.close(wasWarm ? LOST_BEYOND : CloseCode.internalError);

@@ -78,6 +78,8 @@ export interface ForwardedUpgrade {
   readonly key: string;
   /** value of `Authorization`, if there was one */
   readonly authorization: string | undefined;
+  /** whether the client can tell and learn the end of one direction of a raw connection on its data socket */
+  readonly carriesEnd: boolean;
 }
 
 /** The same as received from another relay. */

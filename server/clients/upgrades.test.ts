@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { CONTROL_FRAGMENTS_MAX, CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { ApiError } from '../../shared/errors.ts';
+import type { Protocol } from '../../shared/tunnel.ts';
 import { FAR_PATH_MS } from '../../shared/trunk/trunk.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { generateKey } from '../accounts/api-keys.ts';
@@ -24,6 +25,9 @@ const KEY = { keyId: 'key', hash: '' };
 
 const FIN = 0x80;
 const TEXT = 1;
+const BINARY = 2;
+/** An empty binary message. */
+const EMPTY = '\x82\0';
 /** Close frames. */
 const POLICY_VIOLATION = '\x88\x02\x03\xf0';
 const TOO_BIG = '\x88\x02\x03\xf1';
@@ -32,6 +36,7 @@ describe('Upgrades', () => {
   let test: TestStore;
   let hub: Hub;
   let tunnel: LiveTunnel;
+  let createTunnel: (protocol: Protocol) => LiveTunnel;
   let headers: Readonly<Record<string, string>>;
   let upgrades: Upgrades;
   let sockets: Duplex[];
@@ -45,9 +50,13 @@ describe('Upgrades', () => {
     test = await aStore(account, stranger);
     strangersKey = (await issueKey(test.store, clock, stranger)).key;
     address = undefined;
-    tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
-    registry.add(tunnel);
+    createTunnel = (protocol) => {
+      const created = new LiveTunnel({ account, tunnel: aTunnel(account.id, { protocol }) }, clock, () => {});
+      registry.add(created);
+      return created;
+    };
+    tunnel = createTunnel('http');
     hub = new Hub({ clock, maxTrunks: 8, ownership: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
@@ -122,6 +131,30 @@ describe('Upgrades', () => {
     await open(`/ws/data?id=${ids[0]}`);
     assert.equal(opened, 1);
   });
+
+  for (const [how, protocol, query, end] of [
+    ['half-closes the data socket of a raw connection if its client can tell that', 'tcp', '&ends=1', EMPTY],
+    ['half-closes no other data socket of a raw connection', 'tcp', '', ''],
+    ['half-closes no data socket of HTTP', 'http', '&ends=1', ''],
+  ] as const)
+    it(how, async () => {
+      tunnel = createTunnel(protocol);
+      const ids: string[] = [];
+      const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
+      hub.attach(tunnel, control as unknown as ControlSocket);
+      let hasEnded = false;
+      const handler = { onBytes() {}, onRoom() {}, onSentAll: () => (hasEnded = true), onEnded() {} };
+      hub.dial(tunnel, {
+        opened(stream) {
+          stream.attach(handler);
+          stream.end?.();
+        },
+        failed: () => assert.fail(),
+      });
+      const data = await open(`/ws/data?id=${ids[0]}${query}`);
+      assert.equal(await answer(data, [frame(FIN | BINARY, '')]), end);
+      assert.equal(hasEnded, end !== '');
+    });
 
   describe('opens a control socket that', () => {
     it('accepts a message in at most 64 fragments', async () => {

@@ -121,7 +121,7 @@ export class Upgrades {
     const id = query.get('id') ?? '';
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
-    if (id !== '') return await this.#openAnnounced(request, key, id);
+    if (id !== '') return await this.#openAnnounced(request, key, id, query.get('ends') === '1');
     // Data sockets cannot be opened in advance (protocol.md section 6.4).
     await this.#keyOwner(request);
     throw new ApiError(API_ERRORS.connectionNotFound);
@@ -132,7 +132,8 @@ export class Upgrades {
    *
    * @throws ApiError with the connection untouched
    */
-  async openHop({ kind, id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
+  async openHop(hop: HopRequest, socket: Duplex): Promise<void> {
+    const { kind, id, key, authorization, via } = hop;
     const request: UpgradeRequest = {
       target: DATA_PATH,
       // The forwarding relay has checked the key.
@@ -142,14 +143,15 @@ export class Upgrades {
     };
     if (kind === 'trunk') return this.#acceptTrunk(request, key, await this.#keyedTunnel(request, id), via);
     const owner = await this.#keyOwner(request);
-    this.#openFor(request, key, this.#options.hub.awaited.find(id), owner, via);
+    this.#openFor(request, hop, this.#options.hub.awaited.find(id), owner, via);
   }
 
-  async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
+  async #openAnnounced(request: UpgradeRequest, key: string, id: string, carriesEnd: boolean): Promise<void> {
     const owner = await this.#keyOwner(request);
     const awaiting = this.#options.hub.awaited.find(id);
-    if (awaiting === undefined && (await this.#passOn(request, key, 'data', id)) === 'passed') return;
-    this.#openFor(request, key, awaiting, owner);
+    const upgrade = { kind: 'data', id, key, carriesEnd } as const;
+    if (awaiting === undefined && (await this.#passOn(request, upgrade)) === 'passed') return;
+    this.#openFor(request, upgrade, awaiting, owner);
   }
 
   /** A key is optional for an announced connection, but must be valid if present. */
@@ -162,7 +164,7 @@ export class Upgrades {
   /** @throws ApiError 404 if nothing waits, or the key belongs to another account */
   #openFor(
     request: UpgradeRequest,
-    key: string,
+    { key, carriesEnd }: Pick<ForwardedUpgrade, 'key' | 'carriesEnd'>,
     awaiting: Pending | Move | undefined,
     owner: KeyOwner | undefined,
     via?: string,
@@ -170,9 +172,10 @@ export class Upgrades {
     if (awaiting === undefined || (owner !== undefined && !owns(owner, awaiting.tunnel))) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, readsOf(awaiting.tunnel), (socket) =>
-      this.#options.hub.open(awaiting, socket, owner?.keyId, via),
-    );
+    this.#switchTo(request, key, readsOf(awaiting.tunnel), (socket) => {
+      if (carriesEnd && awaiting.tunnel.isRaw) socket.carryEnd();
+      this.#options.hub.open(awaiting, socket, owner?.keyId, via);
+    });
   }
 
   /**
@@ -181,12 +184,10 @@ export class Upgrades {
    */
   async #passOn(
     request: UpgradeRequest,
-    key: string,
-    kind: ForwardedUpgrade['kind'],
-    id: string,
+    upgrade: Omit<ForwardedUpgrade, 'authorization'>,
   ): Promise<'passed' | number | undefined> {
     const authorization = request.header('authorization');
-    const join = await this.#options.forwarder.upgrade({ kind, id, key, authorization });
+    const join = await this.#options.forwarder.upgrade({ ...upgrade, authorization });
     if (typeof join !== 'function') return join;
     let taken;
     try {
@@ -203,7 +204,8 @@ export class Upgrades {
     if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const keyed = await this.#keyedTunnel(request, tunnelId);
     if (this.#options.hub.offers(keyed.tunnel) === 'offline') {
-      const result = await this.#passOn(request, key, 'trunk', tunnelId);
+      const upgrade = { kind: 'trunk', id: tunnelId, key, carriesEnd: false } as const;
+      const result = await this.#passOn(request, upgrade);
       if (result === 'passed') return;
       if (result === API_ERRORS.tooManyTrunks.status) throw tooManyTrunks();
       if (result === API_ERRORS.unavailable.status)

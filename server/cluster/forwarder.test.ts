@@ -13,6 +13,7 @@ const DATA: ForwardedUpgrade = {
   id: connectionId(7, SECRET),
   key: 'key',
   authorization: undefined,
+  carriesEnd: false,
 };
 const TRUNK: ForwardedUpgrade = { ...DATA, kind: 'trunk', id: 'tunnel' };
 const THERE: Found = { kind: 'there', relay: 'other' };

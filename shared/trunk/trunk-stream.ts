@@ -151,17 +151,12 @@ export class TrunkStream {
     return (this.#own?.socket ?? this.#trunk).isSilent;
   }
 
-  /**
-   * Tells the peer after the written data that no more follows. The peer may still send.
-   *
-   * @returns whether the peer learns of it
-   */
-  end(): boolean {
-    if (this.#isOver || this.#eof !== 'none') return true;
+  /** Tells the peer after the written data that no more follows. The peer may still send. */
+  end(): void {
+    if (this.#isOver || this.#eof !== 'none') return;
     this.#eof = 'due';
     if (this.#own === undefined) this.#trunk.ready(this);
     else this.#own.socket.end();
-    return true;
   }
 
   /**

@@ -170,19 +170,14 @@ export class WebSocketByteStream implements FrameHandler {
     return this.#send(Opcode.binary, chunk);
   }
 
-  /** Both sides know that an empty message means {@link end}: a stream of a trunk has moved here. */
+  /** Both sides know that an empty message means {@link end}. To be called before the flow starts. */
   carryEnd(): void {
     this.#carriesEnd = true;
   }
 
-  /**
-   * Tells the peer after the written data that no more follows. The peer may still send.
-   *
-   * @returns whether the peer learns of it: an announced data socket cannot be half-closed
-   */
-  end(): boolean {
+  /** Tells the peer after the written data that no more follows, if {@link carryEnd} was called. The peer may still send. */
+  end(): void {
     if (this.#carriesEnd && !this.#closeSent && !this.#ended) this.#send(Opcode.binary, NONE);
-    return this.#carriesEnd;
   }
 
   /** Sends a text message. */

@@ -16,6 +16,7 @@ import { DataDialer, type DataSocket, DATA_HANDSHAKE_TIMEOUT_MS } from './data-d
 class DataReceiver extends Watched implements ByteStreamHandler {
   readonly stream: DataSocket;
   text = '';
+  hasEnded = false;
 
   constructor(stream: DataSocket) {
     super();
@@ -35,6 +36,11 @@ class DataReceiver extends Watched implements ByteStreamHandler {
   }
 
   onStreamDrain(): void {}
+
+  onStreamEnd(): void {
+    this.hasEnded = true;
+    this.changed();
+  }
 
   onStreamClose(): void {}
 }
@@ -87,6 +93,24 @@ describe('DataDialer', () => {
     assert.equal(isBinary, true);
     stream.close(1000);
     assert.equal(((await once(socket, 'close')) as [number])[0], 1000);
+  });
+
+  it('half-closes data sockets of raw tunnels, at a relay that it has told so', async () => {
+    const relay = await startFakeRelay();
+    const accepted = relay.data();
+    const network = new Network();
+    const dialer = new DataDialer(relay.address, network, new Deadlines(new FakeClock()), {
+      carriesEnd: true,
+    });
+    const receiver = await open(dialer);
+    const { socket, target } = await accepted;
+    assert.equal(target, '/ws/data?id=1&ends=1');
+    receiver.stream.end();
+    const [empty] = (await once(socket, 'message')) as [Buffer];
+    assert.equal(empty.length, 0);
+    socket.send(Buffer.alloc(0));
+    await receiver.until(() => receiver.hasEnded);
+    receiver.stream.destroy();
   });
 
   it('keeps the bytes that arrive with the 101', async () => {

@@ -37,12 +37,20 @@ export class DataDialer {
   readonly #network: Network;
   readonly #deadlines: Deadlines;
   readonly #fields: string;
+  readonly #carriesEnd: boolean;
   #knownAddress: string | undefined;
 
-  constructor(relay: RelayAddress, network: Network, deadlines: Deadlines) {
+  /** @param options `carriesEnd`: whether data sockets can be half-closed, which only raw tunnels need */
+  constructor(
+    relay: RelayAddress,
+    network: Network,
+    deadlines: Deadlines,
+    { carriesEnd = false }: { readonly carriesEnd?: boolean } = {},
+  ) {
     this.#relay = relay;
     this.#network = network;
     this.#deadlines = deadlines;
+    this.#carriesEnd = carriesEnd;
     this.#fields = upgradeFields(relay.host);
   }
 
@@ -62,7 +70,15 @@ export class DataDialer {
    * @param connectionId the `id` of a `connection` message
    */
   open(connectionId: string, handler: DataHandler): Attempt {
-    return this.#open(`/ws/data?id=${encodeURIComponent(connectionId)}`, this.#fields, handler);
+    const target = `/ws/data?id=${encodeURIComponent(connectionId)}`;
+    if (!this.#carriesEnd) return this.#open(target, this.#fields, handler);
+    return this.#open(`${target}&ends=1`, this.#fields, {
+      opened(stream) {
+        stream.carryEnd();
+        handler.opened(stream);
+      },
+      failed: (error) => handler.failed(error),
+    });
   }
 
   /**

@@ -52,8 +52,8 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
     this.#inner.resume();
   }
 
-  end(): boolean {
-    return this.#inner.end();
+  end(): void {
+    this.#inner.end();
   }
 
   close(code: number): void {

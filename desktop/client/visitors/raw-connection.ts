@@ -26,7 +26,7 @@ export interface RawContext extends Omit<VisitorContext, 'pool' | 'filters' | 'i
 
 /**
  * One connection of a TLS or TCP tunnel, passed on as bytes from its announcement to its end. Neither side waits for the
- * other: the local service may speak first, and each direction ends for itself, if the stream to the relay can say so.
+ * other: the local service may speak first, and each direction ends for itself.
  * Backpressure works as for a visitor of HTTP.
  */
 export class RawConnection
@@ -88,9 +88,10 @@ export class RawConnection
   opened(stream: DataSocket): void {
     this.#opening = undefined;
     this.#stream = stream;
+    // The visitor's end may be among what has arrived, and a service that has it looks like one that has closed.
+    this.#join();
     stream.attach(this);
     if (this.#refusal !== undefined) this.#breakOff();
-    else this.#join();
   }
 
   failed(error: RelayRefusal | RelayUnreachable): void {
@@ -168,8 +169,8 @@ export class RawConnection
   onLocalEnd(): void {
     this.#serviceEnded = true;
     if (this.#isOver) return;
-    // Where the relay cannot be told of one direction, the end of the service is the end of both.
-    if (this.#visitorEnded || this.#stream?.end() === false) this.#finish();
+    if (this.#visitorEnded) this.#finish();
+    else this.#stream?.end();
   }
 
   onLocalClose(): void {

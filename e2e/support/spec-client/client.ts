@@ -137,11 +137,16 @@ export class ControlSocket {
 }
 
 /** Opens the data WebSocket of a pending connection (protocol.md section 6). */
-export async function openData(scope: Scope, relay: RelayAddress, id: string): Promise<WebSocketClient> {
+export async function openData(
+  scope: Scope,
+  relay: RelayAddress,
+  id: string,
+  query = '',
+): Promise<WebSocketClient> {
   return await WebSocketClient.open(scope, {
     port: relay.port,
     host: `localhost:${relay.port}`,
-    target: `/ws/data?id=${id}`,
+    target: `/ws/data?id=${id}${query}`,
   });
 }
 

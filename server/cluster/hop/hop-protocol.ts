@@ -121,7 +121,9 @@ interface VisitRequest {
 export function writeRequest(request: ForwardedUpgrade | VisitRequest): Buffer {
   const { kind, id } = request;
   const fields =
-    kind === 'visit' ? [kind, id, request.peers] : [kind, id, request.key, request.authorization ?? ''];
+    kind === 'visit'
+      ? [kind, id, request.peers]
+      : [kind, id, request.key, request.authorization ?? '', request.carriesEnd];
   return Buffer.from(`${JSON.stringify(fields)}\n`);
 }
 
@@ -137,13 +139,14 @@ export function readRequest(line: Buffer, via: string): HopRequest | VisitReques
     return undefined;
   }
   if (!Array.isArray(fields)) return undefined;
-  const [kind, id, key, authorization] = fields as unknown[];
+  const [kind, id, key, authorization, carriesEnd] = fields as unknown[];
   if (typeof id !== 'string') return undefined;
   if (kind === 'visit')
     return typeof key === 'string' && key.length <= PEERS_MAX_LENGTH ? { kind, id, peers: key } : undefined;
   if (kind !== 'data' && kind !== 'trunk') return undefined;
-  if (typeof key !== 'string' || typeof authorization !== 'string') return undefined;
-  return { kind, id, key, authorization: authorization === '' ? undefined : authorization, via };
+  if (typeof key !== 'string' || typeof authorization !== 'string' || typeof carriesEnd !== 'boolean')
+    return undefined;
+  return { kind, id, key, authorization: authorization === '' ? undefined : authorization, carriesEnd, via };
 }
 
 /** The connection of a data socket or trunk that arrived on another relay, as the relay uses it that has the tunnel. */

@@ -38,7 +38,13 @@ import {
 } from './hop-protocol.ts';
 
 const SECRET = 's'.repeat(32);
-const request = { kind: 'data', id: connectionId(7, SECRET), key: 'key', authorization: undefined } as const;
+const request = {
+  kind: 'data',
+  id: connectionId(7, SECRET),
+  key: 'key',
+  authorization: undefined,
+  carriesEnd: false,
+} as const;
 
 const NOBODY: TrunkOwner = { begun: (stream) => stream.destroy(), moveAsked() {}, closed() {} };
 
@@ -90,7 +96,8 @@ describe('the key of a hop', () => {
 describe('the request of a hop', () => {
   it('arrives unchanged, with the forwarding relay, within its limit', () => {
     const authorization = `Bearer cvt_${'x'.repeat(200)}`;
-    for (const sent of [request, { ...request, kind: 'trunk', authorization } as const]) {
+    const others = [{ kind: 'trunk', authorization }, { carriesEnd: true }] as const;
+    for (const sent of [request, ...others.map((other) => ({ ...request, ...other }))]) {
       const line = writeRequest(sent);
       assert.ok(line.length < HOP_LINE_MAX_BYTES);
       assert.equal(line.indexOf('\n'), line.length - 1);
