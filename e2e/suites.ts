@@ -130,6 +130,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'package',
     runs: 'with all',
+    setup: `${SETUP} dbus-daemon python3-dbus python3-gi`,
     runsBuild: false,
     command: mocha(1, 'e2e/package/*.test.ts'),
   },

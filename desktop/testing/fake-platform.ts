@@ -497,6 +497,7 @@ export function fakeSystem(
       answers.harToRead === undefined ? undefined : readToImport(answers.harToRead),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),
+    showsTrayIcons: undefined,
     summonKey: new GlobalShortcutKey({ register: () => true, unregister: () => undefined }),
     setTheme: (theme) => void seen.themes.push(theme),
     report: (what, error) => void seen.reports.push(`${what}: ${String(error)}`),

@@ -3,7 +3,7 @@
 # missing; without arguments, all of them. PACKAGE is the name of a Debian package.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client busybox wget python3 python3-h2 debootstrap zsh fish mandoc man-db libplist-utils libxml2-utils
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium firefox-esr postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd iproute2 nghttp2-client busybox wget python3 python3-h2 dbus-daemon python3-dbus python3-gi debootstrap zsh fish mandoc man-db libplist-utils libxml2-utils
 
 has() {
   case $1 in
@@ -24,6 +24,10 @@ has() {
     bind9-dnsutils) command -v dig >/dev/null ;;
     nghttp2-client) command -v nghttp >/dev/null ;;
     python3-h2) /usr/bin/python3 -c 'import h2' 2>/dev/null ;;
+    # Its tests run on Linux only.
+    dbus-daemon) command -v dbus-daemon >/dev/null || [ "$(uname)" != Linux ] ;;
+    python3-dbus) /usr/bin/python3 -c 'import dbus' 2>/dev/null || [ "$(uname)" != Linux ] ;;
+    python3-gi) /usr/bin/python3 -c 'import gi' 2>/dev/null || [ "$(uname)" != Linux ] ;;
     systemd) command -v systemd-socket-activate >/dev/null ;;
     libplist-utils) command -v plistutil >/dev/null ;;
     libxml2-utils) command -v xmllint >/dev/null ;;

@@ -185,6 +185,7 @@ export function browserPlatform(options: BrowserPlatformOptions) {
     },
     autostart: undefined,
     summonKey: undefined,
+    showsTrayIcons: undefined,
     about,
     links,
     scanPorts: createPortScan(platform, () => new Set([process.pid])),

@@ -51,6 +51,8 @@ export interface Snapshot {
   readonly isOfCommand: boolean;
   /** whether the system does not give the shortcut of the settings */
   readonly isShortcutRefused: boolean;
+  /** whether the desktop shows no tray icons, so that closing the window quits */
+  readonly isTrayMissing: boolean;
   /** whether this machine has a network */
   readonly hasNetwork: boolean;
 }
@@ -251,6 +253,8 @@ export interface Settings {
   readonly wrapsBodies: boolean;
   /** bytes of each body that request logs keep */
   readonly keptBody: number;
+  /** whether the window says that the desktop shows no tray icons */
+  readonly saysTrayMissing: boolean;
   /** px of the tunnels in a wide window; 0 for the default */
   readonly listWidth: number;
   /** px of the requests beside an open one; 0 for the default */

@@ -27,6 +27,17 @@ const systemWith = (changes: Partial<FakeSystem['platform']>): FakeSystem => {
   return { ...system, platform: { ...system.platform, ...changes } };
 };
 
+it('tells the window that the desktop shows no tray icons, until the user has read it', async () => {
+  const app = await start(systemWith({ showsTrayIcons: () => Promise.resolve(false) }));
+  await until(() => app.core.snapshots.make().isTrayMissing || undefined);
+  await app.call('settings:change', { saysTrayMissing: false });
+  const stored = await start(again(app));
+  assert.deepEqual(
+    [app, stored].map(({ core }) => core.snapshots.make().settings.saysTrayMissing),
+    [false, false],
+  );
+});
+
 describe('signing in', () => {
   it('shows how a key can be stored, and then the account', async () => {
     const app = await start();

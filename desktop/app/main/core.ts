@@ -20,6 +20,7 @@ import { openStoredParts, type StoredParts } from './settings/stored-parts.ts';
 import { Feed, Poller } from './signals.ts';
 import { Signatures, SigningSecrets } from './signing.ts';
 import { folderName, tunnelView } from './tunnel-view.ts';
+import { TrayWatch } from './tray-watch.ts';
 import { Asleep } from './tunnels/asleep.ts';
 import { KeptNames } from './tunnels/kept-names.ts';
 import { OtherTunnels } from './tunnels/other-tunnels.ts';
@@ -89,6 +90,7 @@ export class Core {
   readonly diagnostics: Diagnostics;
   readonly domains: Domains;
   readonly signatures: Signatures;
+  readonly tray: TrayWatch;
   readonly snapshots: Feed<Snapshot>;
   /** The session, or something about a tunnel, has changed. */
   readonly changed = new Signal();
@@ -193,6 +195,7 @@ export class Core {
       pauseMs: () => (this.#isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
       onError: (error) => platform.report('asking the relay', error),
     });
+    this.tray = new TrayWatch(platform);
     this.#ports = new PortWatch({
       platform,
       tunnels: () => tunnelList.tunnels.map(({ served }) => served),
@@ -207,6 +210,7 @@ export class Core {
     await this.signIn.restore();
     this.#poller.now();
     this.#ports.now();
+    this.tray.start();
     this.#lookForNotices();
   }
 
@@ -348,7 +352,7 @@ export class Core {
       showChange();
     });
     for (const { changed } of [this.undos, this.invitations, names]) changed.listen(showChange);
-    for (const { changed } of [diagnostics, others, this.drops, projects])
+    for (const { changed } of [diagnostics, others, this.drops, projects, this.tray])
       changed.listen(() => snapshots.changed());
   }
 
@@ -374,6 +378,7 @@ export class Core {
       update: this.#update,
       isOfCommand: this.#isOfCommand,
       isShortcutRefused: platform.summonKey?.isRefused ?? false,
+      isTrayMissing: this.tray.isMissing,
       hasNetwork: platform.hasNetwork(),
     };
   }

@@ -75,6 +75,11 @@ export interface Platform {
   open(url: string): Promise<void>;
   /** Shows a problem that the user cannot solve in the window. */
   tell(problem: Problem): void;
+  /**
+   * Whether the desktop shows tray icons, or `undefined` if that cannot be found out; no function where it always
+   * does, and for a page in a browser
+   */
+  readonly showsTrayIcons: (() => Promise<boolean | undefined>) | undefined;
   /** the shortcut that works while other programs are in front; `undefined` for a page in a browser */
   readonly summonKey: SummonKey | undefined;
   setTheme(theme: Settings['theme']): void;

@@ -1202,6 +1202,9 @@ const TUNNELS = {
   'tunnels.updateReady':
     'Culvert {version} is ready. It will be installed when no tunnels are online and this window is closed.',
   'tunnels.updateOut': 'Culvert {version} is available, but this copy cannot update itself.',
+  'tunnels.noTray':
+    'This desktop shows no tray icons, so closing this window quits Culvert. On GNOME, install the extension “AppIndicator and KStatusNotifierItem Support”.',
+  'tunnels.noTray.dismiss': 'Do not show again',
   'tunnels.restartNow': 'Restart now',
   'tunnels.getIt': 'Download',
   'meta.project': 'Tunnel {label} of project {name}',

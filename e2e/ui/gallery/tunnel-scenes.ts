@@ -125,6 +125,7 @@ export const LIST_SCENES: readonly Scene[] = [
     tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
     others: OTHERS,
     update: { version: '0.2.0', isReady: true },
+    isTrayMissing: true,
     undos: [
       { id: 'u1', text: 'Removed stripe-hooks.' },
       { id: 'u2', text: 'Stopped shop-demo.' },

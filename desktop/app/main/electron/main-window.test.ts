@@ -30,7 +30,7 @@ const TRAY = {
  * @param tray where its icon is, if the system reports that
  */
 function setUp(tray: typeof TRAY | null = TRAY) {
-  const state = { visible: false, focused: false, quitting: false, now: 0 };
+  const state = { visible: false, focused: false, quitting: false, tray: true, now: 0 };
   const did: string[] = [];
   const members = {
     loadURL: (url: string) => Promise.resolve(void did.push(url)),
@@ -62,7 +62,10 @@ function setUp(tray: typeof TRAY | null = TRAY) {
     now: () => state.now,
     onVisible: (isVisible) => void did.push(isVisible ? 'shown' : 'hidden'),
     onFront: (isInFront) => void did.push(isInFront ? 'front' : 'behind'),
-    onClosedToTray: () => void did.push('to tray'),
+    onClose() {
+      did.push(state.tray ? 'to tray' : 'wants to quit');
+      return state.tray;
+    },
     hasOwnPlace: false,
     onPlace: (kept) => void did.push(`keeps ${Object.values(kept).join(' ')}`),
     trayPlace: () => tray ?? undefined,
@@ -73,6 +76,7 @@ function setUp(tray: typeof TRAY | null = TRAY) {
     toggle: () => main.toggle(),
     hide: () => window.hide(),
     quit: () => (state.quitting = true),
+    'no tray': () => (state.tray = false),
     close() {
       const event = fakeEvent({});
       window.emit('close', event);
@@ -97,7 +101,8 @@ describe('MainWindow', () => {
   const PLACE = 'keeps 30 40 900 700';
   const scripts: Readonly<Record<string, string>> = {
     'hides instead of closing, until the app quits':
-      'close: hidden, behind, keeps 900 700, to tray, stays; quit; close: keeps 900 700',
+      'close: to tray, hidden, behind, keeps 900 700, stays; quit; close: keeps 900 700',
+    'stays where no icon could show it again': 'show: shown; no tray; close: wants to quit, stays',
     'reports when it can be seen and is in front':
       'show: shown; focus: front; blur: behind; hide: hidden, behind, keeps 900 700',
     'opens beside the icon of the tray, and hides at a second click':

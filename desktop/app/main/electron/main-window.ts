@@ -71,8 +71,8 @@ interface MainWindowOptions {
   readonly onVisible: (isVisible: boolean) => void;
   /** Whether the user has the window in front of them. */
   readonly onFront: (isInFront: boolean) => void;
-  /** The user has closed the window, and the app continues. */
-  readonly onClosedToTray: () => void;
+  /** The user closes the window. @returns whether the app continues, and the window is only hidden */
+  readonly onClose: () => boolean;
   /** whether the user has moved it, after which it stays there */
   readonly hasOwnPlace: boolean;
   /** The window goes out of sight. */
@@ -93,15 +93,14 @@ export class MainWindow {
     this.#options = options;
     this.#window = options.window;
     this.#hasOwnPlace = options.hasOwnPlace;
-    const { onVisible, onFront, isQuitting, onClosedToTray } = options;
+    const { onVisible, onFront, isQuitting, onClose } = options;
     this.#window.on('close', (event) => {
       if (isQuitting()) {
         this.#keepPlace();
         return;
       }
       event.preventDefault();
-      this.#window.hide();
-      onClosedToTray();
+      if (onClose()) this.#window.hide();
     });
     const tell = (): void => onVisible(this.isVisible);
     this.#window.on('show', tell);

@@ -18,13 +18,14 @@ import { nodePlatform } from '../node-platform.ts';
 import type { Autostart, Platform } from '../platform.ts';
 import { createPortScan } from '../ports.ts';
 import { readToImport } from '../requests.ts';
+import { showsTrayIcons } from './tray-host.ts';
 
 interface ElectronPlatformOptions {
   readonly electron: Pick<
     typeof Electron,
     'app' | 'clipboard' | 'dialog' | 'globalShortcut' | 'nativeTheme' | 'net' | 'safeStorage' | 'shell'
   >;
-  readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr'>;
+  readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr' | 'getuid'>;
   readonly about: About;
   readonly links: ProjectLinks;
 }
@@ -85,6 +86,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
         .showMessageBox({ type: 'warning', message: 'Culvert', detail: text, buttons: ['OK'] })
         .catch((error: unknown) => report('showing a message', error));
     },
+    showsTrayIcons: platform === 'linux' ? () => showsTrayIcons(env, process.getuid?.() ?? 0) : undefined,
     summonKey: new GlobalShortcutKey(electron.globalShortcut),
     setTheme(theme) {
       nativeTheme.themeSource = theme;

@@ -15,6 +15,9 @@ import { keptPlace, MainWindow, windowOptions } from './main-window.ts';
 import { barColour, TrayIconView, trayImages } from './menus.ts';
 import { Notifier } from './notifier.ts';
 
+/** Time that a desktop may take at login until it shows tray icons. */
+const TRAY_AT_LOGIN_MS = 30_000;
+
 interface ShellOptions {
   readonly electron: Pick<
     typeof Electron,
@@ -58,7 +61,7 @@ export class Shell {
       now: () => platform.clock.monotonic(),
       onVisible: (isVisible) => this.#onVisible(isVisible),
       onFront: (isInFront) => this.#onFront(isInFront),
-      onClosedToTray: () => this.#sayTray(),
+      onClose: () => this.#onClose(),
       trayPlace: () => this.#trayPlace(),
     });
     this.#window.loaded.catch((error: unknown) => platform.report('loading the window', error));
@@ -113,6 +116,7 @@ export class Shell {
     const link = findDeepLink(argv);
     if (link !== undefined) this.openLink(link);
     else if (!isAtLogin) this.showWindow();
+    else this.#options.platform.clock.setTimeout(() => this.#showUnlessTray(), TRAY_AT_LOGIN_MS);
   }
 
   showWindow(): void {
@@ -184,11 +188,22 @@ export class Shell {
     this.#inBackground('telling the window', this.#window.push('snapshot:changed', snapshot));
   }
 
-  #sayTray(): void {
-    const { store } = this.#options.core;
-    if (store.data.hasSaidTray) return;
-    this.#notifier.notify(trayHint());
-    this.#inBackground('saving settings', store.change({ hasSaidTray: true }));
+  /** Without a tray icon, a hidden window could not be found again. @returns whether it is hidden */
+  #onClose(): boolean {
+    const { store, tray, quitRequested } = this.#options.core;
+    if (tray.isMissing) {
+      quitRequested.emit();
+      return false;
+    }
+    if (!store.data.hasSaidTray) {
+      this.#notifier.notify(trayHint());
+      this.#inBackground('saving settings', store.change({ hasSaidTray: true }));
+    }
+    return true;
+  }
+
+  #showUnlessTray(): void {
+    if (this.#options.core.tray.isMissing) this.showWindow();
   }
 
   #trayPlace(): { tray: Electron.Rectangle; area: Electron.Rectangle } | undefined {

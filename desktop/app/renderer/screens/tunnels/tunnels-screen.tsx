@@ -93,6 +93,7 @@ export function TunnelsScreen({
       <div class="scroll" role={isPane ? 'region' : 'main'} aria-label={t('tunnels.tunnels')}>
         {outage !== undefined && <OutageNotice outage={outage} />}
         {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
+        {snapshot.isTrayMissing && snapshot.settings.saysTrayMissing && <TrayNotice />}
         {asked !== undefined && <AskAsleep name={asked} />}
         {all >= SEARCHED_FROM && (
           <SearchField
@@ -240,6 +241,22 @@ function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }):
       <Aside text={t(isReady ? 'tunnels.updateReady' : 'tunnels.updateOut', { version })}>
         <Button look="button small" act={act}>
           {t(isReady ? 'tunnels.restartNow' : 'tunnels.getIt')}
+        </Button>
+      </Aside>
+      <Failure problem={action.error} />
+    </Notice>
+  );
+}
+
+/** Says what to do where the desktop shows no tray icons, until the user has read it. */
+function TrayNotice(): JSX.Element {
+  const action = useAction();
+  const dismiss = () => action.run('settings:change', { saysTrayMissing: false });
+  return (
+    <Notice kind="news">
+      <Aside text={t('tunnels.noTray')}>
+        <Button look="button small" act={dismiss}>
+          {t('tunnels.noTray.dismiss')}
         </Button>
       </Aside>
       <Failure problem={action.error} />
