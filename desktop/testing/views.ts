@@ -130,7 +130,6 @@ export function exampleDetail(changes: Partial<RequestDetail> = {}): RequestDeta
     timing: { waitedMs: 0, connectedMs: 0, answeredMs: undefined },
     request: { startLine: 'GET / HTTP/1.1', fields: [], body: new Uint8Array(), isTruncated: false },
     response: undefined,
-    isWebSocket: false,
     ...changes,
   };
 }

@@ -372,8 +372,9 @@ describe('one request in full', () => {
       come(false, 'binary', '\0\u0001\u00fe\u00ff');
     };
     speak('subscribe to prices');
-    const socket = exampleRequest({ target: '/live', status: 101, durationMs: undefined });
-    const { page } = await open([socket], () => exampleDetail({ ...socket, isWebSocket: true }), {
+    const counts = { kind: 'websocket', fromVisitor: 1, fromService: 2, control: 0 } as const;
+    const socket = exampleRequest({ target: '/live', status: 101, durationMs: undefined, messages: counts });
+    const { page } = await open([socket], () => exampleDetail(socket), {
       'log:messages': ({ after = 0 }) => ({
         count: messages.length,
         oldest: 1,

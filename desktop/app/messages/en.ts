@@ -558,6 +558,8 @@ const LOG = {
   'socket.kind.close': 'close',
   'socket.kind.ping': 'ping',
   'socket.kind.pong': 'pong',
+  'socket.kind.event': 'event',
+  'socket.kind.comment': 'comment',
   'socket.message': 'Message {id}, {sender}, {kind}, {time}, {size}',
   'socket.compressed': 'compressed to {size}',
   'socket.waiting': 'Being decompressed…',
@@ -568,6 +570,8 @@ const LOG = {
     '{count, plural, one {# earlier message is} other {# earlier messages are}} no longer kept.',
   'socket.problem.extension':
     'Culvert cannot read the messages of this WebSocket, because it uses an unknown extension.',
+  'socket.problem.encoded':
+    'This event stream is compressed as a whole, so Culvert cannot show its events one by one.',
   'socket.problem.damaged':
     'Later messages are missing, because what followed was not a valid WebSocket frame.',
   'socket.notRead': 'The messages could not be loaded.',

@@ -30,13 +30,13 @@ const showCommand = defineCommand({
   operands: { number: numberTo('show') },
   summary: 'Show a request and its response',
   options: { Requests: ['tunnel', 'filter', 'reveal', 'curl'], ...OUTPUT },
-  meanings: { filter: 'Show only the messages of a WebSocket that contain all of these words.' },
+  meanings: { filter: 'Show only the messages that contain all of these words.' },
   examples: {
     'culvert inspect show 3': 'show request 3 and its response',
     'culvert inspect show 3 --curl': 'print request 3 as a curl command',
   },
   details: `
-    The command prints the last messages of a WebSocket one by one.`,
+    The command prints the last messages of a WebSocket or an event stream one by one.`,
   read(line) {
     const { curl = false, json } = line.values;
     if (curl && json === true) throw new UsageError('--curl cannot be combined with --json.');

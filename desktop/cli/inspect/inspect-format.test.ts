@@ -81,13 +81,32 @@ describe('recorded requests as text', () => {
     assert.ok(detail && messages);
     assert.equal(detail.response?.isTruncated, false);
     const lines = messagesText(detail, messages, false).split('\n');
-    assert.equal(lines[1], '3 messages');
+    assert.equal(lines[1], '↑ 0 ↓ 2 messages, and 1 control frame');
     assert.match(lines[2] ?? '', /^MESSAGE +TIME +FROM +KIND +SIZE +CONTENT$/);
     assert.match(lines[3] ?? '', /^1 +\d\d:\d\d:\d\d\.\d{3} +service +text +10 B +\\x1b\[2J price$/);
     assert.match(lines[4] ?? '', /^2 .* binary +2 B +01 ff$/);
     assert.match(lines[5] ?? '', /^3 .* close +5 B +1000 bye$/);
     const [json] = messagesJson(detail, messages).messages;
     assert.deepEqual([json?.from, json?.kind, json?.body], ['service', 'text', 'G1sySiBwcmljZQ==']);
+  });
+
+  it('have the events of a stream, with their type and id, and count them in their line', () => {
+    const log = logOf(
+      GET,
+      'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hi\n\nevent: price\x1b\nid: 7\ndata: {"eur":2}\n\ndata: bye\n\n',
+    );
+    const detail = log.detail(1);
+    const messages = log.messages(1);
+    assert.ok(detail && messages);
+    const lines = messagesText(detail, messages, false).split('\n');
+    assert.equal(lines[1], '↓ 2 events, and 1 comment');
+    assert.match(lines[4] ?? '', /^2 .* service +event +9 B +event: price\\x1b {2}id: 7 {2}\{"eur":2\}$/);
+    assert.match(summaryTable([detail]), /^.* OUT +MESSAGES\n1 .* SSE .* ↓ 2\n$/);
+    assert.match(summaryLine(detail), / ↓ 2\n$/);
+    const counts = { kind: 'event-stream', from_visitor: 0, from_service: 2, control: 1 };
+    assert.deepEqual(summaryJson(detail).message_counts, counts);
+    const [, json] = messagesJson(detail, messages).messages;
+    assert.deepEqual([json?.kind, json?.event, json?.id], ['event', 'price\u{1b}', '7']);
   });
 
   it('name the visitor if visitors have to sign in', () => {

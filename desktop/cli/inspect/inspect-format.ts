@@ -1,8 +1,17 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { decodeBody } from '../../client/inspector/decode-body.ts';
-import { byteSize, closeText, indentJson, isUnsent, textIn } from '../../client/inspector/readable.ts';
 import {
+  byteSize,
+  closeText,
+  countsText,
+  indentJson,
+  isUnsent,
+  methodText,
+  textIn,
+} from '../../client/inspector/readable.ts';
+import {
+  type MessageCounts,
   type RawState,
   type RecordedMessage,
   type RequestDetail,
@@ -24,12 +33,18 @@ export function summaryTable(summaries: readonly RequestSummary[]): string {
   const heading = ['NUMBER', 'TIME', ...what, 'STATUS', 'TOOK', 'IN', 'OUT'];
   const hasVisitors = summaries.some(({ visitor }) => visitor !== undefined);
   const hasSenders = summaries.some(({ webhook }) => webhook !== undefined);
+  const hasMessages = summaries.some(({ messages }) => messages !== undefined);
   // The columns that few tunnels need come last.
-  const more = [...(hasVisitors ? ['VISITOR'] : []), ...(hasSenders ? ['SENDER'] : [])];
+  const more = [
+    ...(hasMessages ? ['MESSAGES'] : []),
+    ...(hasVisitors ? ['VISITOR'] : []),
+    ...(hasSenders ? ['SENDER'] : []),
+  ];
   return table([
     [...heading, ...more],
     ...summaries.map((summary) => [
       ...row(summary),
+      ...(hasMessages ? [messageCounts(summary)] : []),
       ...(hasVisitors ? [visitorText(summary)] : []),
       ...(hasSenders ? [senderText(summary)] : []),
     ]),
@@ -38,23 +53,29 @@ export function summaryTable(summaries: readonly RequestSummary[]): string {
 
 /** One line while watching. */
 export function summaryLine(summary: RequestSummary): string {
-  const more = [visitorText(summary), senderText(summary)].filter((text) => text !== '');
+  const more = [messageCounts, visitorText, senderText]
+    .map((text) => text(summary))
+    .filter((text) => text !== '');
   return `${[...row(summary), ...more].join('  ')}\n`;
 }
 
 function row(summary: RequestSummary): string[] {
-  const { id, startedAt, method, durationMs, bytesIn, bytesOut } = summary;
+  const { id, startedAt, durationMs, bytesIn, bytesOut } = summary;
   const target = targetText(summary.target);
   return [
     `${id}${origin(summary)}`,
     new Date(startedAt).toTimeString().slice(0, 8),
-    escapeVisitorText(method),
+    escapeVisitorText(methodText(summary)),
     target.length > TARGET_MAX ? `${target.slice(0, TARGET_MAX - 1)}…` : target,
     statusText(summary),
     durationMs === undefined ? '…' : durationMs < 10 ? `${durationMs.toFixed(1)} ms` : duration(durationMs),
     byteSize(bytesIn),
     byteSize(bytesOut),
   ];
+}
+
+function messageCounts({ messages }: RequestSummary): string {
+  return messages === undefined ? '' : countsText(messages);
 }
 
 function visitorText({ visitor = '' }: RequestSummary): string {
@@ -100,14 +121,19 @@ export function detailText(detail: RequestDetail): string {
   return `${summaryTable([detail])}\n${messageText(request)}\n${noAnswer}`;
 }
 
-/** The same for the view, where the response is what people look for: it comes before the headers of the request. */
-export function viewText(detail: RequestDetail): string {
+/**
+ * The same for the view, where the response is what people look for: it comes before the headers of the request, and after
+ * the messages, the newest first.
+ */
+export function viewText(detail: RequestDetail, listed?: SocketMessages): string {
   const { request, response, isBroken, connection } = detail;
   if (connection !== undefined) return summaryTable([detail]);
   const none = isBroken ? 'There was no response.\n' : 'No response yet.\n';
-  const took = detail.durationMs === undefined ? '' : `, ${duration(detail.durationMs)}`;
+  const open = detail.messages === undefined ? '' : ', open';
+  const took = detail.durationMs === undefined ? open : `, ${duration(detail.durationMs)}`;
   const title = `${escapeUnprintable(request.startLine)}\n${statusText(detail)}${took}\n`;
-  return `${title}\n${response === undefined ? none : messageText(response)}\nRequest\n${partsText(request)}`;
+  const messages = listed && { ...listed, messages: listed.messages.toReversed() };
+  return `${title}${messages === undefined ? '' : messagesText(detail, messages, false)}\n${response === undefined ? none : messageText(response)}\nRequest\n${partsText(request)}`;
 }
 
 function messageText(message: RecordedMessage): string {
@@ -142,9 +168,9 @@ const MESSAGE_MAX = 200;
 /** Bytes of a binary message that are shown. */
 const MESSAGE_HEX_MAX = 32;
 
-/** The messages of a WebSocket, a line each. @param isFiltered whether they are only some of them */
+/** The messages of a connection, a line each. @param isFiltered whether they are only some of them */
 export function messagesText(
-  { startedAt }: RequestSummary,
+  { startedAt, messages: counts }: RequestSummary,
   { count, messages, problem }: SocketMessages,
   isFiltered: boolean,
 ): string {
@@ -157,17 +183,26 @@ export function messagesText(
     byteSize(message.size),
     messageContent(message),
   ]);
-  const shown = isFiltered ? `${messages.length} of ${count} messages match` : `${count} messages`;
-  const kept = !isFiltered && messages.length < count ? `, the last ${messages.length} are kept` : '';
+  const shown = isFiltered ? `${messages.length} of ${count} messages match` : countedText(counts);
+  const last = !isFiltered && messages.length < count ? `; the last ${messages.length}:` : '';
   return [
-    `\n${shown}${kept}\n`,
+    `\n${shown}${last}\n`,
     rows.length > 0 ? table([heading, ...rows]) : '',
     problem === undefined ? '' : `[${MESSAGE_PROBLEMS[problem]}]\n`,
   ].join('');
 }
 
+function countedText(counts: MessageCounts | undefined): string {
+  if (counts === undefined) return '';
+  const [what, more] = counts.kind === 'websocket' ? ['messages', 'control frame'] : ['events', 'comment'];
+  const { control } = counts;
+  const others = control === 0 ? '' : `, and ${control} ${more}${control === 1 ? '' : 's'}`;
+  return `${countsText(counts)} ${what}${others}`;
+}
+
 const MESSAGE_PROBLEMS = {
   extension: 'the messages use an extension that culvert cannot read',
+  encoded: 'the stream is compressed as a whole, so its events cannot be read one by one',
   damaged: 'the rest is not a WebSocket connection',
 } as const;
 
@@ -177,7 +212,13 @@ function messageTime(at: number): string {
   return `${clockTime(ms)}.${String(ms % 1000).padStart(3, '0')}`;
 }
 
-function messageContent({ kind, form, body, isCut }: SocketMessage): string {
+function messageContent(message: SocketMessage): string {
+  const { name, id } = message.event ?? {};
+  const fields = `${name === undefined ? '' : `event: ${name}  `}${id === undefined ? '' : `id: ${id}  `}`;
+  return `${escapeUnprintable(fields)}${contentText(message)}`;
+}
+
+function contentText({ kind, form, body, isCut }: SocketMessage): string {
   if (form === 'waiting') return '[compressed; run the command again to see it]';
   if (form === 'unreadable') return '[could not be decompressed]';
   if (kind === 'close') return escapeUnprintable(closeText(body));
@@ -206,8 +247,13 @@ export function summaryJson(summary: RequestSummary) {
     imported: summary.isImported,
     webhook: summary.webhook ?? null,
     ...(summary.connection === undefined ? {} : { connection: summary.connection }),
+    ...(summary.messages === undefined ? {} : { message_counts: countsJson(summary.messages) }),
     ...(summary.rehearsed === undefined ? {} : { rehearsed: summary.rehearsed }),
   };
+}
+
+function countsJson({ kind, fromVisitor, fromService, control }: MessageCounts) {
+  return { kind, from_visitor: fromVisitor, from_service: fromService, control };
 }
 
 /** The same with both messages; bodies are base64, as they were recorded but without chunked coding. */
@@ -232,15 +278,15 @@ function messageJson({ startLine, fields, body, isTruncated }: RecordedMessage) 
   };
 }
 
-/** Adds the messages of a WebSocket to those; their bodies are base64, decompressed. */
-export function messagesJson({ startedAt }: RequestSummary, { count, messages, problem }: SocketMessages) {
+/** Adds the messages of a connection to those; their bodies are base64, decompressed. */
+export function messagesJson({ startedAt }: RequestSummary, { messages, problem }: SocketMessages) {
   return {
-    message_count: count,
     messages: messages.map((message) => ({
       number: message.id,
       time: new Date(startedAt + message.atMs).toISOString(),
       from: message.isFromVisitor ? 'visitor' : 'service',
       kind: message.kind,
+      ...(message.event && { event: message.event.name ?? null, id: message.event.id ?? null }),
       size: message.size,
       compressed: message.form !== 'plain',
       readable: message.form === 'plain' || message.form === 'compressed',

@@ -15,9 +15,9 @@ import {
 } from '../../client/inspector/inspector.ts';
 import { runtimeFolder } from '../../client/inspector/runtime-folder.ts';
 import {
-  isAnswered,
   matches,
   matching,
+  newLines,
   type RequestDetail,
   type RequestSummary,
   RECORDED_BODY_MAX_BYTES,
@@ -83,15 +83,19 @@ export async function runInspect(
     case 'list':
       printList(await listed(inspector, command, output), command, output);
       return;
-    case 'watch':
+    case 'watch': {
+      const isLine = newLines();
       await inspector.follow(
         reveal,
         (summary) => {
-          if (matches(summary, command.filter)) printWatched(summary, json, output);
+          if (!matches(summary, command.filter)) return;
+          if (json) output.out(jsonLine(summaryJson(summary)));
+          else if (isLine(summary)) output.out(summaryLine(summary));
         },
         interrupted,
       );
       return;
+    }
     case 'show':
       await show(inspector, tunnel, action, command, output);
       return;
@@ -151,7 +155,7 @@ async function show(
     if (text.includes(REDACTED)) output.err(redactedWarning(request));
     return;
   }
-  const messages = detail.isWebSocket ? await inspector.call('log:messages', { id: request }) : undefined;
+  const messages = detail.messages ? await inspector.call('log:messages', { id: request }) : undefined;
   const found = messages && { ...messages, messages: matchingMessages(messages.messages, filter) };
   output.out(
     json
@@ -194,12 +198,6 @@ function printList(
 function noneText(filter: string, search: string | undefined): string {
   if (search !== undefined) return 'No requests match this search.\n';
   return filter === '' ? 'No requests yet.\n' : 'No requests match this filter.\n';
-}
-
-/** A request is shown to people once, when it is over. */
-function printWatched(summary: RequestSummary, json: boolean, output: Output): void {
-  if (json) output.out(jsonLine(summaryJson(summary)));
-  else if (isAnswered(summary)) output.out(summaryLine(summary));
 }
 
 /** @param others processes whose tunnels are unknown: one of them may serve the wanted one */

@@ -27,6 +27,8 @@ const MARKS: Readonly<Record<string, string>> = {
   '│': '|',
   '×': 'x',
   '→': '>',
+  '↑': '^',
+  '↓': 'v',
 };
 
 /** For a terminal without UTF-8, in as many columns. @param other replaces characters that are no marks */

@@ -8,7 +8,7 @@ import { hostsOf, localUrl, type TunnelSpec } from '../../client/config/tunnel-s
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeWait } from '../../client/failures.ts';
 import type { EndReason as ServedEndReason, ServedTunnel } from '../../client/host/served-tunnel.ts';
-import { isAnswered } from '../../client/inspector/records.ts';
+import { newLines } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
 import type { ConnectionProblem } from '../../client/visitors/connections.ts';
@@ -171,9 +171,9 @@ export class TextReporter implements Reporter {
 
   opened({ log }: Pick<ServedTunnel, 'log'>): void {
     if (!this.#showsRequests) return;
-    // A request is shown once.
+    const isLine = newLines();
     log.subscribe((summary) => {
-      if (isAnswered(summary)) this.#output.out(summaryLine(summary));
+      if (isLine(summary)) this.#output.out(summaryLine(summary));
     });
   }
 

@@ -1,13 +1,9 @@
 /** The request log in the view: a list, and one request with both messages. `culvert inspect` and the window can do more. */
-import { byteSize, isUnsent } from '../../client/inspector/readable.ts';
-import {
-  type RequestDetail,
-  type RequestSummary,
-  WEBHOOK_PROVIDERS,
-} from '../../client/inspector/records.ts';
+import { byteSize, countsText, isUnsent, methodText } from '../../client/inspector/readable.ts';
+import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../client/inspector/records.ts';
 import { clockTime, duration, escapeVisitorText, messageLine, targetText } from '../output/format.ts';
 import { CONNECTION_TEXTS, viewText } from '../inspect/inspect-format.ts';
-import type { PanelState } from './panel.ts';
+import type { PanelState, ViewedRequest } from './panel.ts';
 import { beside, leftColumns, type Line, shorten, type Size, span, type Style } from './text.ts';
 
 /** The requests of one tunnel. */
@@ -17,7 +13,7 @@ interface LogSource {
   readonly isRaw: boolean;
   /** newest first */
   readonly list: () => readonly RequestSummary[];
-  readonly detail: (id: number) => RequestDetail | undefined;
+  readonly detail: (id: number) => ViewedRequest | undefined;
   /** Sends a request to the local port again; rejects with an Error whose message is for people. */
   readonly replay: (id: number) => Promise<number>;
 }
@@ -168,8 +164,8 @@ export class LogPage {
 }
 
 /** A request and its response, the response first. */
-export function requestLines(detail: RequestDetail): Line[] {
-  return viewText(detail)
+export function requestLines(detail: ViewedRequest): Line[] {
+  return viewText(detail, detail.listed)
     .trimEnd()
     .split('\n')
     .map((line, row) => [span(messageLine(line.replaceAll('\t', '  ')), row === 0 ? 'strong' : 'plain')]);
@@ -205,12 +201,13 @@ function requestRow(request: RequestSummary, label: string | undefined, columns:
         : `${isWide ? label : shorten(label.trimEnd(), NARROW_LABEL_COLUMNS).padEnd(NARROW_LABEL_COLUMNS)}  `,
       'dim',
     ),
-    span(`${shorten(escapeVisitorText(request.method), METHOD_COLUMNS).padEnd(METHOD_COLUMNS)} `),
+    span(`${shorten(escapeVisitorText(methodText(request)), METHOD_COLUMNS).padEnd(METHOD_COLUMNS)} `),
     ...outcome(request),
     span(isWide ? sizes(request) : '  ', 'dim'),
     span(origin(request), 'dim'),
     span(request.visitor === undefined ? '' : `${escapeVisitorText(request.visitor)}  `, 'dim'),
     span(request.webhook === undefined ? '' : `${WEBHOOK_PROVIDERS[request.webhook]}  `, 'strong'),
+    span(request.messages === undefined ? '' : `${countsText(request.messages)}  `),
     span(targetText(request.target)),
   ];
 }
@@ -230,12 +227,13 @@ function origin({ replayOf, isImported, rehearsed }: RequestSummary): string {
 
 function outcome(request: RequestSummary): Line {
   if (isUnsent(request)) return [span('not sent'.padStart(13), 'dim')];
-  const { status, durationMs, isBroken, connection } = request;
+  const { status, durationMs, isBroken, connection, messages } = request;
   if (connection === 'done') return [span(duration(durationMs ?? 0).padStart(13), 'dim')];
   if (connection !== undefined)
     return [span(CONNECTION_TEXTS[connection].padStart(13), isBroken ? 'bad' : 'good')];
   const text = String(status ?? (isBroken ? '' : '…')).padStart(4);
-  const time = isBroken ? 'cut' : durationMs === undefined ? '' : duration(durationMs);
+  const open = messages === undefined ? '' : 'open';
+  const time = isBroken ? 'cut' : durationMs === undefined ? open : duration(durationMs);
   return [span(text, styleOf(status)), span(time.padStart(9), isBroken ? 'bad' : 'dim')];
 }
 

@@ -6,7 +6,7 @@ import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeFailure, describeWait } from '../../client/failures.ts';
 import type { ApprovalRequest } from '../../client/host/approval-requests.ts';
 import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
-import type { RequestSummary } from '../../client/inspector/records.ts';
+import type { RequestDetail, RequestSummary, SocketMessages } from '../../client/inspector/records.ts';
 import type { Rehearsal } from '../../client/visitors/rehearsal.ts';
 import { textOf } from '../../client/messages.ts';
 import type { ApiClient } from '../../client/relay/api-client.ts';
@@ -83,6 +83,12 @@ interface Latency {
   readonly p50Ms: number | undefined;
   readonly p90Ms: number | undefined;
 }
+
+/** Number of messages of a connection that are shown, the newest ones. */
+const VIEW_MESSAGES_MAX = 100;
+
+/** A request with the last messages of its connection. */
+export type ViewedRequest = RequestDetail & { readonly listed?: SocketMessages | undefined };
 
 /** Number of requests that percentiles are of. */
 const TIMED_REQUESTS = 100;
@@ -161,7 +167,7 @@ export class Panel implements Reporter {
       label: this.#options.spec.label,
       isRaw: isRawTarget(this.#options.spec.target),
       list: () => this.#served?.log.list() ?? [],
-      detail: (id: number) => this.#served?.log.detail(id),
+      detail: (id: number): ViewedRequest | undefined => this.#detail(id),
       replay: (id: number): Promise<number> =>
         this.#served?.replayer.replay(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
     };
@@ -222,9 +228,20 @@ export class Panel implements Reporter {
   get #latency(): Latency {
     const last = this.#served?.log.list(undefined, TIMED_REQUESTS) ?? [];
     // A connection that is kept open says nothing of how fast the service is.
-    const times = last.flatMap(({ durationMs, status }) => (status === 101 ? [] : (durationMs ?? [])));
+    const times = last.flatMap(({ durationMs, status, messages }) =>
+      status === 101 || messages !== undefined ? [] : (durationMs ?? []),
+    );
     const sorted = times.toSorted((a, b) => a - b);
     return { relayMs: this.#relayMs, p50Ms: percentile(sorted, 0.5), p90Ms: percentile(sorted, 0.9) };
+  }
+
+  #detail(id: number): ViewedRequest | undefined {
+    const log = this.#served?.log;
+    const detail = log?.detail(id);
+    if (detail?.messages === undefined) return detail;
+    const { fromVisitor, fromService, control } = detail.messages;
+    const after = Math.max(0, fromVisitor + fromService + control - VIEW_MESSAGES_MAX);
+    return { ...detail, listed: log?.messages(id, after) };
   }
 
   #say(problem: string): void {

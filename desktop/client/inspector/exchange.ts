@@ -9,7 +9,7 @@ import {
   type WebhookProvider,
 } from './records.ts';
 import { redactTarget } from './redaction.ts';
-import type { MessageLog } from './websocket/message-log.ts';
+import type { MessageLog } from './messages/message-log.ts';
 
 /**
  * Number of characters of a request's path that are kept after its content is dropped to make room for newer
@@ -56,8 +56,8 @@ export class Exchange {
   /** revision of its log at the last change of this exchange; 0 until its head has arrived */
   revision = 0;
   #captures: Captures | undefined;
-  /** messages, if it opened a WebSocket */
-  #socket: MessageLog | undefined;
+  /** of a WebSocket or an event stream */
+  messages: MessageLog | undefined;
   /** set once the head is complete */
   #line: RequestLine | undefined;
 
@@ -84,17 +84,7 @@ export class Exchange {
   get capturedBytes(): number {
     if (this.#captures === undefined) return 0;
     const { request, response } = this.#captures;
-    return request.capacity + response.capacity + (this.#socket?.memory ?? 0);
-  }
-
-  /** Messages of its WebSocket; `undefined` for any other request, and once its messages are forgotten. */
-  get socket(): MessageLog | undefined {
-    return this.#socket;
-  }
-
-  /** It has opened a WebSocket. */
-  becomeSocket(socket: MessageLog): void {
-    if (this.#captures !== undefined) this.#socket = socket;
+    return request.capacity + response.capacity + (this.messages?.memory ?? 0);
   }
 
   /** It carries bytes instead of messages. @param visitor the visitor's address, if it is known */
@@ -107,7 +97,7 @@ export class Exchange {
   release(): Captures | undefined {
     const captures = this.#captures;
     this.#captures = undefined;
-    this.#socket = undefined;
+    this.messages = undefined;
     captures?.request.clear();
     captures?.response.clear();
     return captures;
@@ -118,14 +108,14 @@ export class Exchange {
     return { waitedMs, connectedMs, answeredMs };
   }
 
-  /** Forgets both messages. Its line stays, with a shortened address. */
+  /** Forgets its content. Its line stays, with a shortened address and the counts. */
   forgetMessages(): void {
     const line = this.#readLine();
     const target = line.target.slice(0, RECORDED_TARGET_MAX_CHARS);
     // A copy, because a substring would keep all of the longer one in memory.
     this.#line = target === line.target ? line : { ...line, target: Buffer.from(target).toString() };
     this.#captures = undefined;
-    this.#socket = undefined;
+    this.messages?.forget();
   }
 
   summary({ reveal }: Visibility): RequestSummary {
@@ -146,6 +136,7 @@ export class Exchange {
       webhook,
       ...(this.rehearsed !== undefined && { rehearsed: this.rehearsed }),
       ...(this.connection === undefined ? {} : { connection: this.connection }),
+      ...(this.messages !== undefined && { messages: this.messages.counts }),
     };
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
+import { systemClock } from '../clock.ts';
 import { textOf } from '../messages.ts';
 import { checkEdit, composeRequest, ImportRefused } from './edit.ts';
 import { exportHar, type Har, HAR_MAX_BYTES, importHar } from './har.ts';
@@ -12,7 +13,7 @@ const ORIGIN = 'https://demo.example.com';
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 
 function logOf(request: string | Buffer, response: string | Buffer = OK): RequestLog {
-  const log = new RequestLog({ now: () => Date.UTC(2026, 0, 2), monotonic: () => 5 });
+  const log = new RequestLog({ ...systemClock, now: () => Date.UTC(2026, 0, 2), monotonic: () => 5 });
   const recording = log.open();
   recording.toLocal(Buffer.from(request));
   recording.toVisitor(Buffer.from(response));

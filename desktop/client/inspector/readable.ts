@@ -1,4 +1,4 @@
-import type { RequestSummary, SocketMessage } from './records.ts';
+import type { MessageCounts, RequestSummary, SocketMessage } from './records.ts';
 
 /** Addresses and fields in readable form. Recorded ones have one character per byte. */
 
@@ -55,6 +55,25 @@ export function isUnsent({
   return isImported && status === undefined && durationMs !== undefined && !isBroken;
 }
 
+/** What a line of the log shows instead of the method: `WS`, or `SSE` for a stream of events that was read with GET. */
+export function methodText({ method, messages }: Pick<RequestSummary, 'method' | 'messages'>): string {
+  if (messages === undefined || method !== 'GET') return method;
+  return messages.kind === 'websocket' ? 'WS' : 'SSE';
+}
+
+/**
+ * `↑ 12 ↓ 340`: the messages of the visitor, and of the service. Only the service sends events.
+ *
+ * @param numeral writes a number
+ */
+export function countsText(
+  { kind, fromVisitor, fromService }: MessageCounts,
+  numeral: (count: number) => string = String,
+): string {
+  const sent = `↓ ${numeral(fromService)}`;
+  return kind === 'websocket' ? `↑ ${numeral(fromVisitor)} ${sent}` : sent;
+}
+
 /** The code and the reason in a Close frame of a WebSocket (RFC 6455 section 5.5.1); `''` without them. */
 export function closeText(payload: Uint8Array): string {
   const [high, low] = payload;
@@ -69,8 +88,10 @@ export function matchingMessages(
 ): readonly SocketMessage[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return messages;
-  return messages.filter(({ isFromVisitor, kind, body }) => {
-    const text = `${isFromVisitor ? 'visitor' : 'service'} ${kind} ${utf8.decode(body)}`.toLowerCase();
+  return messages.filter(({ isFromVisitor, kind, event, body }) => {
+    const sender = isFromVisitor ? 'visitor' : 'service';
+    const fields = `${event?.name ?? ''} ${event?.id ?? ''}`;
+    const text = `${sender} ${kind} ${fields} ${utf8.decode(body)}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
 }

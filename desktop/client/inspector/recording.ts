@@ -36,6 +36,10 @@ export interface ExchangeStore {
   elapsed(exchange: Exchange): number;
   /** Its messages need that many more bytes of memory. */
   grew(bytes: number): void;
+  /** Its counts of bytes or messages have changed. They are shown a few times a second. */
+  counted(exchange: Exchange): void;
+  /** Its response is a stream of events, which are kept. @param isEncoded whether it has a content coding */
+  streams(exchange: Exchange, isEncoded: boolean): void;
   /** Something new to show is known about the exchange: its request line, or its status. */
   changed(exchange: Exchange): void;
   /**
@@ -58,7 +62,7 @@ export class ConnectionRecording implements Recording {
   readonly #store: ExchangeStore;
   readonly #origin: Origin;
   readonly #request = new MessageTracker();
-  readonly #response = new MessageTracker();
+  readonly #response = new MessageTracker((events) => this.#keepEvents(events));
   #exchange: Exchange | undefined;
   #isAnswered = false;
   #isOpaque = false;
@@ -176,19 +180,37 @@ export class ConnectionRecording implements Recording {
       exchange.isRequestComplete = false;
       this.#isSocket = this.#store.switched(exchange);
     }
+    if (response.isEventStream) this.#eventsOf(exchange);
     if (response.isDone && !this.#isOpaque) this.#finish(exchange, false);
     else this.#store.changed(exchange);
   }
 
   /** Without them once the log has forgotten the exchange. */
   #keepMessages(exchange: Exchange, isFromVisitor: boolean, bytes: Buffer, start: number): void {
-    const { socket } = exchange;
     if (isFromVisitor) exchange.bytesIn += bytes.length - start;
     else exchange.bytesOut += bytes.length - start;
-    if (socket === undefined) return;
-    const before = socket.memory;
-    socket.push(isFromVisitor, bytes, start);
-    this.#store.grew(socket.memory - before);
+    this.#push(exchange, isFromVisitor, bytes, start);
+  }
+
+  #keepEvents(bytes: Buffer): void {
+    if (this.#exchange === undefined) return;
+    this.#eventsOf(this.#exchange);
+    this.#push(this.#exchange, false, bytes, 0);
+  }
+
+  #eventsOf(exchange: Exchange): void {
+    // Nobody sees more of it once the log has forgotten the exchange.
+    if (exchange.captures !== undefined) this.#store.streams(exchange, this.#response.isEncoded);
+  }
+
+  #push(exchange: Exchange, isFromVisitor: boolean, bytes: Buffer, start: number): void {
+    const { messages } = exchange;
+    if (messages === undefined) return;
+    const before = messages.memory;
+    messages.push(isFromVisitor, bytes, start);
+    this.#store.counted(exchange);
+    // What the log has forgotten needs no memory.
+    if (exchange.captures !== undefined) this.#store.grew(messages.memory - before);
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {
@@ -214,6 +236,7 @@ function captureMax(headLength: number, keptBody: number): number {
 type Expecting = 'request' | 'response' | 'response-without-body';
 
 const LETTER_H = 0x48;
+const SEMICOLON = 0x3b;
 const METHOD_HEAD_LENGTH = 4;
 /** Position of the status in `HTTP/1.1 200`. */
 const STATUS_AT = 9;
@@ -230,16 +253,30 @@ export class MessageTracker {
   isHead = false;
   /** of a response: whether only the end of the connection ends it */
   isUntilClose = false;
+  /** of a response: whether it has a body that is a stream of events */
+  isEventStream = false;
   /** whether the message cannot be parsed: it lasts as long as the connection */
   isLost = false;
+  readonly #onEvents: (piece: Buffer) => void;
   readonly #scan = new HeadScan();
   /** the beginning of a head that arrives in pieces */
   #held: Buffer | undefined;
   #body: BodyTracker | undefined;
 
+  /** @param onEvents receives the body of a stream of events, without chunked coding */
+  constructor(onEvents: (piece: Buffer) => void = () => {}) {
+    this.#onEvents = onEvents;
+  }
+
+  /** Whether its body has a content coding. */
+  get isEncoded(): boolean {
+    return this.#scan.isEncoded;
+  }
+
   /** Starts another message. */
   reset(): void {
     this.headLength = 0;
+    this.isEventStream = false;
     this.status = 0;
     this.isDone = false;
     this.isHead = false;
@@ -285,9 +322,12 @@ export class MessageTracker {
       this.status = status;
       if (expecting === 'response-without-body' || status < 200 || status === 204 || status === 304) return;
       this.isUntilClose = !isChunked && length === undefined;
+      this.isEventStream = this.#scan.isEventStream;
     }
+    const onPayload = this.isEventStream ? this.#onEvents : undefined;
     if (isChunked)
-      this.#body = expecting === 'request' ? trackBody(CHUNKED_BODY) : trackServiceBody(CHUNKED_BODY, {});
+      this.#body =
+        expecting === 'request' ? trackBody(CHUNKED_BODY) : trackServiceBody(CHUNKED_BODY, { onPayload });
     else if (this.isUntilClose) this.#body = trackBody({ kind: 'until-close' });
     else if (length !== undefined && length > 0) this.#body = trackBody({ kind: 'length', length });
   }
@@ -301,6 +341,8 @@ export class MessageTracker {
     try {
       const end = body.advance(chunk, start);
       this.isDone = body.done;
+      if (this.isEventStream && !this.#scan.isChunked && end > start)
+        this.#onEvents(chunk.subarray(start, end));
       return end;
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
@@ -328,6 +370,10 @@ function readStatus(head: Buffer): number {
  */
 
 const CONTENT_LENGTH = 'content-length';
+const CONTENT_TYPE = 'content-type';
+const CONTENT_ENCODING = 'content-encoding';
+const IDENTITY = 'identity';
+const EVENT_STREAM = 'text/event-stream';
 const TRANSFER_ENCODING = 'transfer-encoding';
 const CHUNKED = 'chunked';
 const LOWER_C = 0x63;
@@ -339,6 +385,9 @@ export class HeadScan {
   /** the value of `Content-Length`, in bytes */
   length: number | undefined = undefined;
   isChunked = false;
+  isEventStream = false;
+  /** whether there is a content coding */
+  isEncoded = false;
   #line = 0;
   /** bytes scanned so far */
   #looked = 0;
@@ -348,6 +397,8 @@ export class HeadScan {
     this.end = 0;
     this.length = undefined;
     this.isChunked = false;
+    this.isEventStream = false;
+    this.isEncoded = false;
     this.#line = 0;
     this.#looked = 0;
   }
@@ -376,8 +427,15 @@ export class HeadScan {
 
   #readField(bytes: Buffer, start: number, end: number): void {
     const initial = (bytes[start] ?? 0) | 0x20;
-    if (initial === LOWER_C && isField(bytes, start, CONTENT_LENGTH)) {
-      this.length = readNumber(bytes, start + CONTENT_LENGTH.length + 1, end);
+    if (initial === LOWER_C) {
+      if (isField(bytes, start, CONTENT_LENGTH))
+        this.length = readNumber(bytes, start + CONTENT_LENGTH.length + 1, end);
+      else if (isField(bytes, start, CONTENT_TYPE))
+        this.isEventStream = isEventStream(bytes, start + CONTENT_TYPE.length + 1, end);
+      else if (isField(bytes, start, CONTENT_ENCODING)) {
+        const value = afterBlanks(bytes, start + CONTENT_ENCODING.length + 1);
+        this.isEncoded = !equalsIgnoringCase(bytes, value, lastVisible(bytes, end), IDENTITY);
+      }
     } else if (initial === LOWER_T && isField(bytes, start, TRANSFER_ENCODING)) {
       const last = lastVisible(bytes, end);
       this.isChunked = equalsIgnoringCase(bytes, last - CHUNKED.length, last, CHUNKED);
@@ -390,11 +448,27 @@ function isField(bytes: Buffer, start: number, name: string): boolean {
   return bytes[end] === COLON && equalsIgnoringCase(bytes, start, end, name);
 }
 
-function readNumber(bytes: Buffer, start: number, end: number): number | undefined {
+/** Whether a value is that media type, with or without parameters. */
+function isEventStream(bytes: Buffer, start: number, end: number): boolean {
+  const at = afterBlanks(bytes, start);
+  const after = at + EVENT_STREAM.length;
+  const next = bytes[after] ?? 0;
+  return (
+    after <= end &&
+    equalsIgnoringCase(bytes, at, after, EVENT_STREAM) &&
+    (next === SEMICOLON || next <= SPACE)
+  );
+}
+
+function afterBlanks(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] === SPACE || bytes[at] === TAB) at += 1;
+  return at;
+}
+
+function readNumber(bytes: Buffer, start: number, end: number): number | undefined {
   let number: number | undefined;
-  for (; at < end; at++) {
+  for (let at = afterBlanks(bytes, start); at < end; at++) {
     const digit = (bytes[at] ?? 0) - 0x30;
     if (digit < 0 || digit > 9) break;
     number = (number ?? 0) * 10 + digit;

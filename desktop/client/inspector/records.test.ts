@@ -3,6 +3,7 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { matchingMessages } from './readable.ts';
 import {
   matching,
+  newLines,
   recogniseWebhook,
   type SocketMessage,
   trimBlanks,
@@ -44,6 +45,23 @@ describe('the search in the request log', () => {
   ] as const) {
     it(`finds ${found.length} for "${typed}"`, () => assert.deepEqual(listed(typed), found));
   }
+});
+
+describe('a line of text about a change of the log', () => {
+  it('is printed once when a WebSocket opens, and once when a request ends', () => {
+    const log = new RequestLog(new FakeClock());
+    const isLine = newLines();
+    const lines: (number | undefined)[] = [];
+    log.subscribe((summary) => void (isLine(summary) && lines.push(summary.status)));
+    const recording = log.open();
+    recording.toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+    assert.deepEqual(lines, []);
+    recording.toVisitor(Buffer.from('HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n'));
+    recording.rehearsed('delayed');
+    assert.deepEqual(lines, [101]);
+    recording.end(false);
+    assert.deepEqual(lines, [101, 101]);
+  });
 });
 
 function message(id: number, isFromVisitor: boolean, body: string): SocketMessage {

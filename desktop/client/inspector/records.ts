@@ -47,6 +47,17 @@ export interface RequestSummary {
    * address, if that is known
    */
   readonly connection?: RawState | undefined;
+  /** of a WebSocket or an event stream */
+  readonly messages?: MessageCounts | undefined;
+}
+
+/** How many messages a connection has carried so far, including those that are not kept. */
+export interface MessageCounts {
+  readonly kind: 'websocket' | 'event-stream';
+  readonly fromVisitor: number;
+  readonly fromService: number;
+  /** control frames in both directions; comments of an event stream */
+  readonly control: number;
 }
 
 /** Whether a raw connection is open, or how it has ended. */
@@ -116,14 +127,17 @@ export function fieldValues({ fields }: Pick<RecordedMessage, 'fields'>, lower: 
   return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value);
 }
 
-/** A message of a WebSocket, or a control frame. */
+/** A message of a WebSocket, a control frame, or an event of an event stream. */
 export interface SocketMessage {
-  /** counts up from 1 within one WebSocket, in both directions together */
+  /** counts up from 1 within one connection, in both directions together */
   readonly id: number;
   /** ms from the first byte of the request until its last byte */
   readonly atMs: number;
   readonly isFromVisitor: boolean;
-  readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong';
+  /** a `comment` is what makes no event */
+  readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event' | 'comment';
+  /** fields of an event, without its data */
+  readonly event?: { readonly name: string | undefined; readonly id: string | undefined };
   /** bytes of its payload as it was sent, which may be compressed */
   readonly size: number;
   /** how it was sent; `unreadable` if it could not be decompressed, and `waiting` if that is yet to be done */
@@ -134,16 +148,16 @@ export interface SocketMessage {
   readonly isCut: boolean;
 }
 
-/** The messages of a WebSocket. */
+/** The messages of a WebSocket or an event stream. */
 export interface SocketMessages {
-  /** number of messages so far, including those that are no longer kept */
+  /** number of the last message so far: control frames and messages that are no longer kept count as well */
   readonly count: number;
   /** number of the oldest one that is kept */
   readonly oldest: number;
   /** in their order */
   readonly messages: readonly SocketMessage[];
-  /** why later ones are missing: an unknown extension, or bytes that are not a WebSocket's */
-  readonly problem: 'extension' | 'damaged' | undefined;
+  /** why later ones are missing: an unknown extension, a content coding, or bytes that are not a WebSocket's */
+  readonly problem: 'extension' | 'encoded' | 'damaged' | undefined;
 }
 
 /** A body, with its content codings. */
@@ -185,8 +199,6 @@ export interface RequestDetail extends RequestSummary {
   readonly request: RecordedMessage;
   /** `undefined` until its head is complete */
   readonly response: RecordedMessage | undefined;
-  /** whether it opened a WebSocket, whose messages are recorded */
-  readonly isWebSocket: boolean;
 }
 
 /**
@@ -215,6 +227,18 @@ export function isAnswered({ durationMs, status }: Pick<RequestSummary, 'duratio
   return durationMs !== undefined || status === SWITCHING_PROTOCOLS;
 }
 
+/** Which changes of a log deserve a line of text: a WebSocket opens, or a request ends. */
+export function newLines(): (change: RequestSummary) => boolean {
+  const opened = new Set<number>();
+  return (change) => {
+    const { id, durationMs } = change;
+    if (durationMs !== undefined) opened.delete(id);
+    else if (!isAnswered(change) || opened.has(id)) return false;
+    else opened.add(id);
+    return true;
+  };
+}
+
 const SWITCHING_PROTOCOLS = 101;
 
 /* Searches recorded requests. */
@@ -222,22 +246,23 @@ const SWITCHING_PROTOCOLS = 101;
 /** The searched fields. */
 type Matched = Pick<
   RequestSummary,
-  'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook' | 'connection'
+  'method' | 'target' | 'status' | 'isBroken' | 'visitor' | 'webhook' | 'connection' | 'messages'
 >;
 
 /**
- * Whether the request's method, address, status, visitor or sender contain every word, in any case. Without words,
- * every request matches.
+ * Whether the request's method, address, status, visitor or sender contain every word, in any case. The word `websocket` or
+ * `event-stream` stands for requests that opened one. Without words, every request matches.
  *
  * @param typed words separated by spaces
  */
 export function matches(
-  { method, target, status, isBroken, visitor, webhook, connection }: Matched,
+  { method, target, status, isBroken, visitor, webhook, connection, messages }: Matched,
   typed: string,
 ): boolean {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const parts = [method, target, status, isBroken ? 'broken' : '', visitor, webhook, connection];
+  const broken = isBroken ? 'broken' : '';
+  const parts = [method, target, status, broken, visitor, webhook, connection, messages?.kind];
   const text = parts.join(' ').toLowerCase();
   return words.every((word) => text.includes(word));
 }

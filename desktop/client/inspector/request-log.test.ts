@@ -266,8 +266,9 @@ describe('the request log', () => {
   });
 
   it('notifies subscribers of a request, its response and its end', () => {
-    let ms = 0;
-    const log = new RequestLog({ now: () => 1000, monotonic: () => ms });
+    const clock = new FakeClock();
+    clock.advance(1000);
+    const log = new RequestLog(clock);
     const seen: RequestSummary[] = [];
     const watched: (number | undefined)[] = [];
     const unsubscribe = log.subscribe((summary) => seen.push(summary));
@@ -275,7 +276,7 @@ describe('the request log', () => {
     const recording = log.open();
     recording.toLocal(post('/?key=1'));
     recording.toVisitor(Buffer.from(OK.slice(0, -1)));
-    ms += 5;
+    clock.advance(5);
     recording.toVisitor(Buffer.from('k'));
     const ids = seen.map(({ status, durationMs }) => [status, durationMs]);
     assert.deepEqual(ids, [
@@ -288,6 +289,91 @@ describe('the request log', () => {
     unsubscribe();
     exchange(log, post('/'));
     assert.equal(seen.length, 3);
+  });
+});
+
+const UPGRADE = Buffer.from('GET /live HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n\r\n');
+const SWITCH = Buffer.from('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n');
+const FRAME = Buffer.from('\x81\x02hi', 'latin1');
+const EVENTS = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n';
+
+function openSocket(log: RequestLog) {
+  const recording = log.open();
+  recording.toLocal(UPGRADE);
+  recording.toVisitor(SWITCH);
+  return recording;
+}
+
+describe('a connection that carries messages', () => {
+  it('shows its counts while it is open, four times a second at most, and at its end', () => {
+    const clock = new FakeClock();
+    const log = new RequestLog(clock);
+    const recording = openSocket(log);
+    const seen: (number | undefined)[] = [];
+    log.subscribe(({ messages }) => seen.push(messages?.fromService));
+    for (let count = 0; count < 1000; count += 1) {
+      recording.toVisitor(Buffer.concat([FRAME, FRAME]));
+      clock.advance(1);
+    }
+    assert.deepEqual(seen, [500, 1000, 1500, 2000]);
+    recording.toVisitor(FRAME);
+    assert.deepEqual(clock.waiting, [250]);
+    recording.end(false);
+    clock.advance(1000);
+    assert.deepEqual(seen.slice(4), [2001]);
+  });
+
+  it('is counted on when its messages are forgotten to make room', () => {
+    const log = new RequestLog(new FakeClock(), undefined, () => KEPT_BODY_MAX_BYTES);
+    const recording = openSocket(log);
+    recording.toVisitor(FRAME);
+    for (let n = 0; n < 12; n += 1) exchange(log, post('/large', Buffer.alloc(KEPT_BODY_MAX_BYTES)));
+    assert.deepEqual([log.messages(1), log.detail(1)], [undefined, undefined]);
+    const before = log.capturedBytes;
+    recording.toVisitor(FRAME);
+    assert.equal(log.list().at(-1)?.messages?.fromService, 2);
+    assert.equal(log.capturedBytes, before);
+  });
+
+  for (const [what, head, body] of [
+    ['in chunks', EVENTS, '9\r\ndata: a\n\n\r\n6\r\ndata: \r\n3\r\nb\n\n\r\n'],
+    ['until the connection ends', EVENTS.replace(/Transfer.*\r\n/, ''), 'data: a\n\ndata: b\n\n'],
+    ['of a length', EVENTS.replace(/Transfer.*\r\n/, 'Content-Length: 18\r\n'), 'data: a\n\ndata: b\n\n'],
+    [
+      'with a charset',
+      EVENTS.replace('stream', 'stream;charset=utf-8'),
+      '9\r\ndata: a\n\n\r\n9\r\ndata: b\n\n\r\n',
+    ],
+    ['without any event yet', EVENTS, ''],
+    ['that is no stream of events', EVENTS.replace('stream', 'streams'), '9\r\ndata: a\n\n\r\n'],
+    ['without a body', EVENTS.replace('200 OK', '204 No Content'), ''],
+  ] as const)
+    it(`is a response with events, ${what}, in pieces of any size`, () => {
+      const expected = { ...(body !== '' && { fromService: 2 }) };
+      for (const size of [1, 2, 7, 1000]) {
+        const log = new RequestLog(new FakeClock());
+        const recording = log.open();
+        recording.toLocal(Buffer.from('GET /events HTTP/1.1\r\nHost: a\r\n\r\n'));
+        const bytes = Buffer.from(head + body);
+        for (let at = 0; at < bytes.length; at += size) recording.toVisitor(bytes.subarray(at, at + size));
+        const is = !what.includes('no stream') && !what.includes('without a body');
+        const counts = { kind: 'event-stream', fromVisitor: 0, fromService: 0, control: 0, ...expected };
+        assert.deepEqual(log.list()[0]?.messages, is ? counts : undefined);
+        assert.equal(
+          log.detail(1)?.response?.body.length,
+          is || body !== '' ? body.replaceAll(/[0-9a-f]+\r\n|\r\n/g, '').length : 0,
+        );
+      }
+    });
+
+  it('has no events that can be told apart if the response is compressed as a whole', () => {
+    const log = new RequestLog(new FakeClock());
+    exchange(
+      log,
+      post('/'),
+      EVENTS.replace('\r\n', '\r\nContent-Encoding: gzip\r\n') + '1\r\nx\r\n0\r\n\r\n',
+    );
+    assert.deepEqual(log.messages(1), { count: 0, oldest: 1, messages: [], problem: 'encoded' });
   });
 });
 

@@ -18,8 +18,8 @@ import {
   RECORDED_BODY_MAX_BYTES,
 } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
-import { InflateBudget } from './websocket/inflate.ts';
-import { extensionsOf, MessageLog } from './websocket/message-log.ts';
+import { InflateBudget } from './messages/inflate.ts';
+import { extensionsOf, MessageLog } from './messages/message-log.ts';
 
 /**
  * Number of requests that are kept per tunnel by default; also the length of `culvert inspect`'s list.
@@ -32,6 +32,11 @@ export const RECORDED_REQUESTS_MAX = 200;
  * @limit owner: Memory for the request log of a tunnel | the oldest content is dropped
  */
 export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
+/**
+ * How soon new counts of an open connection are shown. What passes in between is shown with them, so that this costs the
+ * same at any speed.
+ */
+const COUNTS_SHOWN_MS = 250;
 /** Maximum number of requests whose changes are sent to a window at a time: a few ms of its time. */
 export const LOG_PART_MAX = 1000;
 /** Period that the traffic sparkline covers. */
@@ -45,7 +50,10 @@ const FIRST_FAILED_STATUS = 500;
 /** What a change of a request may mean for its tunnel. */
 type Watched = Pick<Exchange, 'status' | 'isImported' | 'rehearsed' | 'connection' | 'connectedMs'>;
 
-/** Called when a request's head has arrived, when its response begins and when it ends. */
+/**
+ * Called when a request's head has arrived, when its response begins and when it ends; of a connection that carries messages
+ * or bytes, also when more of them have passed.
+ */
 type LogListener = (summary: RequestSummary) => void;
 
 /**
@@ -54,7 +62,7 @@ type LogListener = (summary: RequestSummary) => void;
  * which keep only their line.
  */
 export class RequestLog implements Recorder, ExchangeStore {
-  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly #clock: Clock;
   readonly #max: number;
   readonly #keptBody: () => number;
   /** by number modulo the size of the ring */
@@ -73,6 +81,8 @@ export class RequestLog implements Recorder, ExchangeStore {
   /** counts the calls of {@link RequestLog.changed} */
   #revision = 0;
   #capturedBytes = 0;
+  /** connections whose counts have changed since they were shown */
+  readonly #counted = new Set<Exchange>();
   /** the messages of all earlier requests are dropped */
   #oldestWithMessages = 1;
 
@@ -80,11 +90,7 @@ export class RequestLog implements Recorder, ExchangeStore {
    * @param max number of requests to keep
    * @param keptBody number of bytes of each body to keep; a change applies to what arrives from then on
    */
-  constructor(
-    clock: Pick<Clock, 'now' | 'monotonic'> = systemClock,
-    max = RECORDED_REQUESTS_MAX,
-    keptBody = () => RECORDED_BODY_MAX_BYTES,
-  ) {
+  constructor(clock = systemClock, max = RECORDED_REQUESTS_MAX, keptBody = () => RECORDED_BODY_MAX_BYTES) {
     this.#clock = clock;
     this.#max = max;
     this.#keptBody = keptBody;
@@ -179,17 +185,17 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /**
-   * The messages of a WebSocket; `undefined` for any other request, and once they are dropped.
+   * The messages of a WebSocket or an event stream; `undefined` for any other request, and once they are dropped.
    *
    * @param after number of the last message that is known
    */
   messages(id: number, after = 0): SocketMessages | undefined {
-    const socket = this.find(id)?.socket;
-    if (socket === undefined) return undefined;
-    const before = socket.memory;
-    const messages = socket.list(after);
+    const exchange = this.find(id);
+    if (exchange?.captures === undefined || exchange.messages === undefined) return undefined;
+    const before = exchange.messages.memory;
+    const messages = exchange.messages.list(after);
     // Decompressed, they may need more.
-    this.grew(socket.memory - before);
+    this.grew(exchange.messages.memory - before);
     return messages;
   }
 
@@ -274,17 +280,27 @@ export class RequestLog implements Recorder, ExchangeStore {
     for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
   }
 
+  counted(exchange: Exchange): void {
+    if (this.#counted.size === 0) this.#clock.setTimeout(() => this.#showCounts(), COUNTS_SHOWN_MS);
+    this.#counted.add(exchange);
+  }
+
+  streams(exchange: Exchange, isEncoded: boolean): void {
+    exchange.messages ??= MessageLog.ofEvents(isEncoded, () => this.elapsed(exchange));
+  }
+
   switched(exchange: Exchange): boolean {
     const response = readMessage(exchange.captures?.response.bytes ?? Buffer.alloc(0), 0, { reveal: true });
     const extensions = response && extensionsOf(exchange.status ?? 0, response);
     if (extensions === undefined) return false;
-    exchange.becomeSocket(new MessageLog(extensions, () => this.elapsed(exchange), this.#budget));
+    exchange.messages = MessageLog.ofSocket(extensions, () => this.elapsed(exchange), this.#budget);
     return true;
   }
 
   finish(exchange: Exchange, isBroken: boolean): void {
     exchange.isBroken = isBroken;
     exchange.durationMs = this.elapsed(exchange);
+    this.#counted.delete(exchange);
     const { status = 0 } = exchange;
     const now = this.#clock.now();
     if (isOfVisitor(exchange)) {
@@ -292,6 +308,12 @@ export class RequestLog implements Recorder, ExchangeStore {
       else if (status >= FIRST_REFUSED_STATUS) this.#pulse.countRefused(now);
     }
     this.changed(exchange);
+  }
+
+  #showCounts(): void {
+    const counted = [...this.#counted];
+    this.#counted.clear();
+    for (const exchange of counted) this.changed(exchange);
   }
 
   #begin(replayOf: number | undefined): Exchange {
@@ -323,15 +345,10 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 }
 
-/** How often the counts of an open raw connection are shown anew. */
-const RAW_NEWS_MS = 1000;
-
 /** Counts the bytes of a raw connection. */
 class RawCounter implements RawRecording {
   readonly #log: RequestLog;
   readonly #exchange: Exchange;
-  /** ms since its start */
-  #shownMs = 0;
 
   constructor(log: RequestLog, exchange: Exchange) {
     this.#log = log;
@@ -345,24 +362,17 @@ class RawCounter implements RawRecording {
 
   toLocal(bytes: number): void {
     this.#exchange.bytesIn += bytes;
-    this.#show();
+    this.#log.counted(this.#exchange);
   }
 
   toVisitor(bytes: number): void {
     this.#exchange.bytesOut += bytes;
-    this.#show();
+    this.#log.counted(this.#exchange);
   }
 
   ended(how: RawEnd): void {
     this.#exchange.connection = how;
     this.#log.finish(this.#exchange, isBrokenEnd(how));
-  }
-
-  #show(): void {
-    const now = this.#log.elapsed(this.#exchange);
-    if (now - this.#shownMs < RAW_NEWS_MS) return;
-    this.#shownMs = now;
-    this.#log.changed(this.#exchange);
   }
 }
 
@@ -376,7 +386,7 @@ function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetai
   if (exchange.connection !== undefined) return rawDetail(exchange, visibility);
   const { captures } = exchange;
   if (captures === undefined) return undefined;
-  const isWebSocket = exchange.socket !== undefined;
+  const isWebSocket = exchange.messages?.counts.kind === 'websocket';
   // The messages of a WebSocket are neither request nor response.
   const total = (capture: Capture, bytes: number): number => (isWebSocket ? capture.length : bytes);
   const request = readMessage(captures.request.bytes, total(captures.request, exchange.bytesIn), visibility);
@@ -388,7 +398,6 @@ function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetai
     timing,
     request,
     response: status === undefined ? undefined : response,
-    isWebSocket,
   };
 }
 
@@ -397,7 +406,7 @@ function rawDetail(exchange: Exchange, visibility: Visibility): RequestDetail {
   const summary = exchange.summary(visibility);
   const startLine = `${summary.method} ${summary.target}`.trim();
   const request = { startLine, fields: [], body: new Uint8Array(), isTruncated: false };
-  return { ...summary, timing: exchange.timing, request, response: undefined, isWebSocket: false };
+  return { ...summary, timing: exchange.timing, request, response: undefined };
 }
 
 /**

@@ -30,6 +30,8 @@ const MESSAGES: readonly [isFromVisitor: boolean, kind: SocketMessage['kind'], t
   [true, 'text', '{"seen":1043}'],
 ];
 
+const COUNTS = { kind: 'websocket', fromVisitor: 2, fromService: 3, control: 2 } as const;
+
 function messagesAfter(after: number): SocketMessages {
   const messages = MESSAGES.map(([isFromVisitor, kind, text], index) => {
     const body = new TextEncoder().encode(text);
@@ -83,7 +85,7 @@ async function openSigned(page: Page): Promise<void> {
 const SOCKET = {
   tunnels: [SHOP],
   handlers: {
-    'log:detail': ({ id }) => ({ ...detail(id), status: 101, isWebSocket: true }),
+    'log:detail': ({ id }) => ({ ...detail(id), status: 101, messages: COUNTS }),
     'log:messages': ({ after = 0 }) => messagesAfter(after),
   } satisfies ScriptedHandlers,
 };

@@ -233,7 +233,6 @@ export function detail(id: number): RequestDetail {
     bytesOut: 289,
     request: ASKED,
     response: id === 92 ? undefined : id === SENT.id ? ANSWERED_NOW : ANSWERED,
-    isWebSocket: false,
   };
 }
 

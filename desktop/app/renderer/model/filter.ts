@@ -112,7 +112,8 @@ const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: Requ
   [
     'slow',
     'log.chip.slow',
-    ({ durationMs = 0, connection }) => connection === undefined && durationMs >= SLOW_MS,
+    ({ durationMs = 0, connection, messages }) =>
+      connection === undefined && messages === undefined && durationMs >= SLOW_MS,
   ],
   ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],

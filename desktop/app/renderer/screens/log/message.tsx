@@ -25,9 +25,10 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
       </>
     );
   }
+  const isSocket = detail.messages?.kind === 'websocket';
   return (
     <div class="exchange">
-      {detail.isWebSocket && <Socket tunnelKey={tunnelKey} detail={detail} />}
+      {detail.messages !== undefined && <Socket tunnelKey={tunnelKey} detail={detail} />}
       <Toggles
         label={t('request.parts')}
         class="segments"
@@ -41,10 +42,10 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
           of="response"
           message={detail.response}
           missing={detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}
-          isSocket={detail.isWebSocket}
+          isSocket={isSocket}
           isByCulvert={faultCode(detail) !== undefined}
         />
-        <Message of="request" message={detail.request} isSocket={detail.isWebSocket} />
+        <Message of="request" message={detail.request} isSocket={isSocket} />
       </div>
     </div>
   );
