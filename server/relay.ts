@@ -33,7 +33,10 @@ import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { TunnelService } from './tunnels/tunnel-service.ts';
 import type { PrimaryLink } from './workers/primary-link.ts';
 
-export type RunningRelay = Omit<WorkerRelay, 'gauges' | 'followed' | 'followCertificates' | 'replaceable'>;
+export type RunningRelay = Omit<
+  WorkerRelay,
+  'gauges' | 'followed' | 'readAccess' | 'followAccess' | 'followCertificates' | 'replaceable'
+>;
 
 /** One of the processes of a relay that has several. */
 export type WorkerRelay = Awaited<ReturnType<typeof startWorkerRelay>>;
@@ -182,14 +185,23 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
   void provider?.start();
   const loopWatch = new StallDetector(clock, log);
   loopWatch.start();
-  const access = new PolledAccessFeed(store, clock);
   const accessWatch = new AccessWatch(store, hub, service, clock, log);
-  access.start(async () => {
-    await accessWatch.follow();
+  let applyAccess: (() => void) | undefined;
+  const readAccess = async (): Promise<void> => {
+    applyAccess = undefined;
+    applyAccess = await accessWatch.follow();
+  };
+  const followAccess = async (): Promise<void> => {
+    applyAccess?.();
     // Domains of an account that was removed are gone.
     domains.verified.review();
     for (const keys of accessKeys) await keys.reload();
     await tickets?.reload();
+  };
+  const access = primary === undefined ? new PolledAccessFeed(store, clock) : undefined;
+  access?.start(async () => {
+    await readAccess();
+    await followAccess();
   });
   keyUses.start(hub);
 
@@ -260,7 +272,7 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     await certificates?.stop();
     for (const keys of accessKeys) keys.stop();
     await peering.stop();
-    await access.stop();
+    await access?.stop();
     await domains.stop();
     await service.stop();
     successor?.end();
@@ -292,6 +304,10 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     gauges,
     /** Another process of this relay has changed something: see {@link Coordination.followed}. */
     followed: (): Promise<void> => service.coordination.followed(),
+    /** Another program has changed keys, which takes effect, accounts or tunnels. @throws StoreError */
+    readAccess,
+    /** What was read takes effect. @throws StoreError */
+    followAccess,
     /** Another process of this relay has stored certificates. */
     followCertificates: async (): Promise<void> => await certificates?.follow(),
     /** the relay as seen by the one that replaces it */

@@ -5,7 +5,7 @@
 
 /** What is counted. */
 export type CountKind =
-  'slots' | 'account' | 'address' | 'stream' | 'plan' | 'request' | 'http' | 'dns-udp' | 'dns-tcp';
+  'slots' | 'account' | 'address' | 'stream' | 'plan' | 'request' | 'http' | 'dns' | 'dns-udp' | 'dns-tcp';
 
 /** What the other processes ask of this one. */
 export interface CountListener {

@@ -51,7 +51,6 @@ const ALWAYS: readonly Exception[] = [
     suite: 'oauth',
     reason: 'each relay counts for itself, and learns of changes within a second; e2e/cluster/agents.test.ts',
   },
-  { suite: 'oauth-relay', reason: `${ONE_PROCESS}; each relay has its own list of registrations` },
   { suite: 'connection-limit', reason: 'each relay has its own limit' },
   { suite: 'address-limits', reason: "the addresses are nginx's" },
   {
@@ -111,12 +110,6 @@ const EXCEPTIONS: Readonly<Record<'stream' | 'http' | 'h2', readonly Exception[]
       titles: ['include rewritten informational responses'],
       reason:
         'nginx is sent no interim responses, because it takes them for final ones; e2e/deploy/strangers.test.ts',
-    },
-    {
-      suite: 'path-form',
-      titles: ['get 404 if there is no tunnel'],
-      reason:
-        'a relay redirects to the slash before it asks others whether there is such a tunnel, and then says 404',
     },
     {
       suite: 'addresses',

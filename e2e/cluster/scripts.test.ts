@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { systemClock } from '../../server/clock.ts';
 import { Board } from '../../server/cluster/board.ts';
+import { REGISTRATIONS_MAX } from '../../server/oauth/registrations.ts';
 import * as scripts from '../../server/cluster/scripts.ts';
 import { RedisServer } from '../support/redis.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
@@ -98,5 +99,24 @@ for (const [where, open] of [
       assert.ok(wait > 50_000 && wait <= 60_000, `${wait} ms`);
       await run(scripts.GIVE_BACK, 'account', 2, 60_000);
       assert.equal(await take(), 0);
+    });
+
+    it('know a limited number of registered clients, and forget the oldest that nobody has approved', async () => {
+      const register = (serial: string) => run(scripts.REGISTER, serial, REGISTRATIONS_MAX, 60);
+      const list = String(await register('approved'));
+      await register('forgotten');
+      await run(scripts.APPROVE, 'approved');
+      for (let each = 1; each < REGISTRATIONS_MAX; each += 1) assert.equal(await register(`${each}`), list);
+      const isKnown = (serial: string, of = list) => run(scripts.IS_REGISTERED, of, serial);
+      assert.deepEqual(
+        [await isKnown('approved'), await isKnown('forgotten'), await isKnown('1')],
+        [1, 0, 1],
+      );
+      assert.equal(await isKnown('forgotten', 'another list'), 1);
+      for (let each = 1; each <= REGISTRATIONS_MAX; each += 1) {
+        await register(`later ${each}`);
+        await run(scripts.APPROVE, `later ${each}`);
+      }
+      assert.equal(await isKnown('approved'), 0, 'all are approved');
     });
   });

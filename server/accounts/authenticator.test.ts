@@ -327,10 +327,10 @@ describe('AccessWatch', () => {
   it('closes the sockets of revoked keys, and no others', async () => {
     const [gone, kept] = [await aKey(), await aKey()];
     keysInUse = [gone, kept];
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual([revoked, logged], [[], []]);
     await test.store.revokeKey(gone, 0);
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual([revoked, logged], [[[gone, 'revoked']], ['keys revoked']]);
   });
 
@@ -338,10 +338,10 @@ describe('AccessWatch', () => {
     const { record } = await issueKey(test.store, clock, account, { ttl: 60 });
     keysInUse = [record.id];
     clock.advance(59_999);
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual(revoked, []);
     clock.advance(1);
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual(revoked, [[record.id, 'expired']]);
   });
 
@@ -352,7 +352,7 @@ describe('AccessWatch', () => {
     assert.equal(await test.store.orderClose({ ...closed, heldUntil: 0 }, 5), false);
     assert.equal((await test.store.suspendTunnel(suspended.id, 'phishing'))?.tunnel.suspended, 'phishing');
     assert.equal(await test.store.suspendTunnel('unknown', 'phishing'), undefined);
-    await watch.follow();
+    (await watch.follow())();
     const said = { closed: [closed.id], suspended: [{ id: suspended.id, reason: 'phishing' }] };
     assert.deepEqual(orders, [said]);
   });
@@ -360,7 +360,7 @@ describe('AccessWatch', () => {
   it('updates tunnels when the plan of their account has changed', async () => {
     accountIds = [account.id];
     await test.store.setPlan('acme', 'team');
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual(updated, [{ ...account, plan: 'team' }]);
   });
 
@@ -368,7 +368,7 @@ describe('AccessWatch', () => {
     const key = await aKey();
     [keysInUse, accountIds] = [[key], [account.id, other.id]];
     await test.store.removeAccount('acme', 0);
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual([revoked, ended], [[[key, 'removed']], [account.id]]);
     assert.deepEqual(updated, [other]);
   });
@@ -377,7 +377,7 @@ describe('AccessWatch', () => {
     const key = await aKey();
     const unknown = Array.from({ length: 2 * ACCESS_BATCH }, (_, index) => `unknown-${index}`);
     keysInUse = [...unknown, key];
-    await watch.follow();
+    (await watch.follow())();
     assert.deepEqual(
       revoked,
       unknown.map((id) => [id, 'removed']),

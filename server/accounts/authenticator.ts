@@ -226,12 +226,22 @@ export class AccessWatch {
     this.#log = log;
   }
 
-  /** @throws StoreError after applying everything that the store could provide */
-  readonly follow = async (): Promise<void> => {
+  /**
+   * Closes what was opened with keys that have ended, and reads the rest.
+   *
+   * @returns applies the rest
+   * @throws StoreError after revoking the keys that the store could provide
+   */
+  async follow(): Promise<() => void> {
     await this.#followKeys();
-    await this.#followAccounts();
-    this.#accounts.followOrders(await this.#store.tunnelOrders());
-  };
+    const { present, removed } = await this.#readAccounts();
+    const orders = await this.#store.tunnelOrders();
+    return () => {
+      for (const account of present) this.#accounts.updateAccount(account);
+      for (const id of removed) this.#accounts.endAccount(id);
+      this.#accounts.followOrders(orders);
+    };
+  }
 
   async #followKeys(): Promise<void> {
     const ended = new Map<string, KeyEnd>();
@@ -243,15 +253,13 @@ export class AccessWatch {
     this.#keys.revoke(ended);
   }
 
-  async #followAccounts(): Promise<void> {
+  async #readAccounts(): Promise<{ present: readonly AccountRecord[]; removed: ReadonlySet<string> }> {
+    const present: AccountRecord[] = [];
     const removed = new Set(this.#accounts.accountIds());
-    for (const batch of batches([...removed], ACCESS_BATCH)) {
-      for (const account of await this.#store.findAccounts(batch)) {
-        removed.delete(account.id);
-        this.#accounts.updateAccount(account);
-      }
-    }
-    for (const id of removed) this.#accounts.endAccount(id);
+    for (const batch of batches([...removed], ACCESS_BATCH))
+      present.push(...(await this.#store.findAccounts(batch)));
+    for (const { id } of present) removed.delete(id);
+    return { present, removed };
   }
 }
 
@@ -281,6 +289,11 @@ export class PolledAccessFeed {
     }, ACCESS_POLL_MS);
   }
 
+  /** Calls it again soon, although nothing has changed. */
+  again(): void {
+    this.#seen = undefined;
+  }
+
   /** Stops calling it; fulfilled when no call is in progress. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
@@ -291,11 +304,13 @@ export class PolledAccessFeed {
   async #lookAndGoOn(onChange: () => Promise<void>): Promise<void> {
     try {
       const revision = await this.#store.accessRevision(this.#clock.now());
-      if (revision !== this.#seen) await onChange();
+      const isChanged = revision !== this.#seen;
       this.#seen = revision;
+      if (isChanged) await onChange();
     } catch (error) {
       // The store itself reports the failure; the next check catches up.
       if (!(error instanceof StoreError)) throw error;
+      this.again();
     }
     if (this.#timer !== undefined) this.start(onChange);
   }

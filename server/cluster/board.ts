@@ -5,6 +5,7 @@
 import { HOLD_OVER_MS } from '../clients/waiting-visitors.ts';
 import type { Clock } from '../clock.ts';
 import type { MissedClient } from '../handoff/conversation.ts';
+import { RegistrationList } from '../oauth/registrations.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { ALL_CHANNEL, channelOf } from './notifications.ts';
 
@@ -47,10 +48,12 @@ export class Board {
   readonly #left = new Map<string, Left>();
   /** by rate */
   readonly #limiters = new Map<string, RateLimiter>();
+  readonly #registrations: RegistrationList;
   #fence = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#registrations = new RegistrationList(clock);
     this.#since = clock.now();
   }
 
@@ -132,6 +135,13 @@ export class Board {
       case 'culvertGiveBack':
         this.#limiter(Number(second), Number(third)).giveBack(first);
         return null;
+      case 'culvertRegister':
+        return this.#registrations.add(first);
+      case 'culvertApprove':
+        this.#registrations.approve(first);
+        return null;
+      case 'culvertIsRegistered':
+        return this.#registrations.has(first, second) ? 1 : 0;
       default:
         throw new Error(`no script is named "${script}"`);
     }

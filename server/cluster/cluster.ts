@@ -9,6 +9,7 @@ import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { Forwarder, HopRequest } from '../clients/ownership.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
+import { REGISTRATION_SECONDS, type Registrations, REGISTRATIONS_MAX } from '../oauth/registrations.ts';
 import type { CreateLimiter, Limit, Rate } from '../rate-limiter.ts';
 import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { DomainNews, TellPeers, TunnelNews } from '../tunnels/lifecycle.ts';
@@ -35,7 +36,7 @@ import {
   RedisError,
   RedisLink,
 } from './redis-client.ts';
-import { GIVE_BACK, IS_OUT, TAKE } from './scripts.ts';
+import { APPROVE, GIVE_BACK, IS_OUT, IS_REGISTERED, REGISTER, type Script, TAKE } from './scripts.ts';
 
 /**
  * How long a relay waits for Redis at startup, so that a relay that reports that it listens is part of the
@@ -157,6 +158,8 @@ export class Cluster implements Peering {
   heard: () => Promise<void> = () => Promise.resolve();
 
   readonly limit: Limit = (local, rate, kind) => new SharedRateLimiter(this.#redis, local, rate, kind);
+
+  readonly registrations = (local: Registrations): Registrations => sharedRegistrations(this.#redis, local);
 
   /** Redis may be unreachable; the relay works without it until then. */
   async start(parts: PeeredParts): Promise<void> {
@@ -289,34 +292,58 @@ export class SharedRateLimiter implements CreateLimiter {
   }
 
   async take(account: string): Promise<number> {
-    try {
-      const wait = await this.#redis.run(TAKE, ...this.#bucket(account));
-      return Math.ceil(Number(wait) / 1000);
-    } catch (error) {
-      if (!(error instanceof RedisError)) throw error;
-      return await this.#local.take(account);
-    }
+    const here = async () => 1000 * (await this.#local.take(account));
+    return Math.ceil(Number(await runOr(here, this.#redis, TAKE, ...this.#bucket(account))) / 1000);
   }
 
   async giveBack(account: string): Promise<void> {
-    try {
-      await this.#redis.run(GIVE_BACK, ...this.#bucket(account));
-    } catch (error) {
-      if (!(error instanceof RedisError)) throw error;
-      await this.#local.giveBack(account);
-    }
+    await runOr(() => this.#local.giveBack(account), this.#redis, GIVE_BACK, ...this.#bucket(account));
   }
 
   async isOut(account: string): Promise<boolean> {
-    try {
-      return (await this.#redis.run(IS_OUT, ...this.#bucket(account))) === 1;
-    } catch (error) {
-      if (!(error instanceof RedisError)) throw error;
-      return await this.#local.isOut(account);
-    }
+    const here = async () => Number(await this.#local.isOut(account));
+    return (await runOr(here, this.#redis, IS_OUT, ...this.#bucket(account))) === 1;
   }
 
   #bucket(account: string): [account: string, burst: number, intervalMs: number] {
     return [this.#kind + account, this.#rate.burst, 60_000 / this.#rate.perMinute];
+  }
+}
+
+/* Registered clients that all relays know; its own list while Redis is unreachable. */
+
+function sharedRegistrations(redis: RedisCommands, local: Registrations): Registrations {
+  return {
+    add: async (serial) =>
+      String(
+        await runOr(
+          () => local.add(serial),
+          redis,
+          REGISTER,
+          serial,
+          REGISTRATIONS_MAX,
+          REGISTRATION_SECONDS,
+        ),
+      ),
+    approve: async (serial) => void (await runOr(() => local.approve(serial), redis, APPROVE, serial)),
+    has: async (list, serial) => {
+      const here = async () => Number(await local.has(list, serial));
+      return (await runOr(here, redis, IS_REGISTERED, list, serial)) === 1;
+    },
+  };
+}
+
+/** @param here is called instead if Redis is unreachable */
+async function runOr(
+  here: () => unknown,
+  redis: RedisCommands,
+  script: Script,
+  ...args: readonly (string | number)[]
+): Promise<unknown> {
+  try {
+    return await redis.run(script, ...args);
+  } catch (error) {
+    if (!(error instanceof RedisError)) throw error;
+    return await here();
   }
 }

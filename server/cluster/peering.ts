@@ -9,6 +9,7 @@ import {
   type Ownership,
 } from '../clients/ownership.ts';
 import type { VerifiedDomains } from '../domains/verified-domains.ts';
+import type { Registrations } from '../oauth/registrations.ts';
 import type { Limit } from '../rate-limiter.ts';
 import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
@@ -29,6 +30,8 @@ export interface Peering {
   /** notifies those that share the tunnels; `undefined` if there are none */
   readonly tellPeers: TellPeers<TunnelNews | DomainNews> | undefined;
   readonly limit: Limit;
+  /** Extends a list of registered clients across all relays. */
+  readonly registrations: (local: Registrations) => Registrations;
   /** what the other processes of this relay count; relays of a cluster count for themselves */
   readonly counts: Counts;
   /**
@@ -59,6 +62,7 @@ export const STANDALONE: Peering = {
   forwarder: NO_FORWARDER,
   tellPeers: undefined,
   limit: (local) => local,
+  registrations: (local) => local,
   counts: NO_COUNTS,
   heard: () => Promise.resolve(),
   start: () => Promise.resolve(),

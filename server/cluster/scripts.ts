@@ -29,6 +29,10 @@ local function micros()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000000 + tonumber(time[2])
 end
+local function since()
+  redis.call('SET', 'culvert:since', string.format('%.0f', micros()), 'NX')
+  return redis.call('GET', 'culvert:since')
+end
 `;
 
 /**
@@ -46,7 +50,7 @@ local lease = redis.call('GET', key)
 if lease and string.match(lease, '^%S+') ~= ARGV[2] then return 0 end
 redis.call('SET', key, ARGV[2] .. ' ' .. ARGV[3], 'PX', ARGV[4])
 redis.call('SADD', 'culvert:relays', ARGV[1])
-redis.call('SET', 'culvert:since', string.format('%.0f', micros()), 'NX')
+since()
 if not lease then
   redis.call('PUBLISH', 'culvert:all', table.concat({'relay', ARGV[1], ARGV[2], ARGV[3]}, ' '))
 end
@@ -221,6 +225,50 @@ if tokens then
 end`,
 };
 
+/**
+ * Lists a client that has registered; if there are too many, the oldest that nobody has approved is forgotten. ARGV:
+ * serial number, how many there may be, seconds until they are forgotten.
+ *
+ * @returns since when there is a list: all of an earlier one is lost
+ */
+export const REGISTER: Script = {
+  name: 'culvertRegister',
+  lua: `${COMMON}
+local now = micros()
+local count = 0
+for _, key in ipairs({'culvert:registered', 'culvert:approved'}) do
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now - tonumber(ARGV[3]) * 1000000))
+  count = count + redis.call('ZCARD', key)
+end
+if count >= tonumber(ARGV[2]) and not redis.call('ZPOPMIN', 'culvert:registered')[1] then
+  redis.call('ZPOPMIN', 'culvert:approved')
+end
+redis.call('ZADD', 'culvert:registered', string.format('%.0f', now), ARGV[1])
+return since()`,
+};
+
+/** Somebody has approved a client that has registered. ARGV: serial number. */
+export const APPROVE: Script = {
+  name: 'culvertApprove',
+  lua: `
+local at = redis.call('ZSCORE', 'culvert:registered', ARGV[1])
+if at then
+  redis.call('ZREM', 'culvert:registered', ARGV[1])
+  redis.call('ZADD', 'culvert:approved', at, ARGV[1])
+end`,
+};
+
+/** Whether a client was not forgotten. ARGV: the list that it is in, serial number. @returns 1 if so, otherwise 0 */
+export const IS_REGISTERED: Script = {
+  name: 'culvertIsRegistered',
+  lua: `${COMMON}
+if ARGV[1] ~= since() then return 1 end
+for _, key in ipairs({'culvert:registered', 'culvert:approved'}) do
+  if redis.call('ZSCORE', key, ARGV[2]) then return 1 end
+end
+return 0`,
+};
+
 export const SCRIPTS: readonly Script[] = [
   LEASE,
   LEAVE,
@@ -233,4 +281,7 @@ export const SCRIPTS: readonly Script[] = [
   TAKE,
   IS_OUT,
   GIVE_BACK,
+  REGISTER,
+  APPROVE,
+  IS_REGISTERED,
 ];

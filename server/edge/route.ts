@@ -12,7 +12,7 @@ import type { Coordination } from '../tunnels/coordination.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { Dial, Dialer, DialFault, DialHandler } from '../tunnels/stream.ts';
-import type { OwnResponse, OwnRoute } from './builtin-responses.ts';
+import { type OwnResponse, type OwnRoute, routeResponse } from './builtin-responses.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from './request-head.ts';
 
 /**
@@ -117,14 +117,17 @@ function tunnelAtDomain(domain: string, { registry, verified }: RouteContext): L
 function ownRoute(head: RequestHead, target: string, context: RouteContext): Route {
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
-    const tunnel = context.pathForm ? tunnelOf(slug, undefined, context) : undefined;
+    // On a page without the slash, relative links would point to the tunnel's neighbours.
+    const redirect: OwnRoute | undefined =
+      !rest.startsWith('/') && isPageVisit(head)
+        ? { kind: 'redirect', location: `${prefix}/${rest}` }
+        : undefined;
+    const tunnel = context.pathForm ? tunnelOf(slug, undefined, context, redirect) : undefined;
     if (tunnel === undefined) return refuse('tunnel-unknown');
     // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and be used with the next one of
     // that name.
     if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');
-    // On a page without the slash, relative links would point to the tunnel's neighbours.
-    if (!rest.startsWith('/') && isPageVisit(head))
-      return { kind: 'redirect', location: `${prefix}/${rest}` };
+    if (redirect !== undefined && !(tunnel instanceof TunnelLookup) && !tunnel.isRaw) return redirect;
     return toTunnel(tunnel, prefix, originForm(rest));
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
@@ -171,12 +174,14 @@ function tunnelAtLabel(
 
 /**
  * @param account the account subdomain of the requested host; `undefined` in the path form
+ * @param redirect see {@link Outcome.redirect}
  * @returns as {@link tunnelAtLabel}
  */
 function tunnelOf(
   slug: string,
   account: string | undefined,
   { registry, coordination }: RouteContext,
+  redirect?: OwnRoute,
 ): LiveTunnel | TunnelLookup | undefined {
   const isAt = (subdomain: string | null | undefined) => account === undefined || subdomain === account;
   const belongs = (tunnel: LiveTunnel | undefined) => (isAt(tunnel?.account.subdomain) ? tunnel : undefined);
@@ -186,7 +191,7 @@ function tunnelOf(
     const resting = await coordination.findResting(slug);
     return isAt(resting?.subdomain) ? resting : undefined;
   };
-  return new TunnelLookup(async () => belongs(await coordination.find(slug)), { findResting });
+  return new TunnelLookup(async () => belongs(await coordination.find(slug)), { findResting, redirect });
 }
 
 /** What the Host header names; `undefined` if it is missing (which HTTP/1.0 permits), repeated or malformed. */
@@ -474,9 +479,11 @@ export interface UpstreamHandler extends DialHandler {
   intercepted(response: OwnResponse): void;
 }
 
-/** What visitors get if there is no such tunnel. */
-interface Absence {
-  /** the error, by default `tunnel-unknown` */
+/** What visitors get instead of the tunnel's response. */
+interface Outcome {
+  /** the redirect if there is such a tunnel */
+  readonly redirect?: OwnRoute | undefined;
+  /** the error if there is none, by default `tunnel-unknown` */
   readonly missing?: DialFault;
   /** Looks whether the name is somebody's nevertheless. @throws StoreError */
   readonly findResting?: () => Promise<RestingName | undefined>;
@@ -494,12 +501,12 @@ export class TunnelLookup {
   /** The tunnel, once it is known. */
   found: LiveTunnel | undefined;
   readonly #find: () => Promise<LiveTunnel | undefined>;
-  readonly #absence: Absence;
+  readonly #outcome: Outcome;
 
   /** @param find rejects if the tunnel cannot be looked up */
-  constructor(find: () => Promise<LiveTunnel | undefined>, absence: Absence = {}) {
+  constructor(find: () => Promise<LiveTunnel | undefined>, outcome: Outcome = {}) {
     this.#find = find;
-    this.#absence = absence;
+    this.#outcome = outcome;
   }
 
   /** Finds the tunnel. */
@@ -512,7 +519,7 @@ export class TunnelLookup {
     let cancelled = false;
     let dial: Dial | undefined;
     const proceed = async (): Promise<void> => {
-      const { missing = 'tunnel-unknown', findResting } = this.#absence;
+      const { missing = 'tunnel-unknown', findResting, redirect } = this.#outcome;
       const found = await this.#find()
         .then(async (tunnel) => ({
           tunnel,
@@ -526,6 +533,7 @@ export class TunnelLookup {
       if (resting !== undefined) return handler.intercepted(gate.atRest(resting));
       if (tunnel === undefined) return handler.failed(missing);
       if (tunnel.isRaw) return handler.failed('tunnel-unknown');
+      if (redirect !== undefined) return handler.intercepted(routeResponse(redirect));
       const response = await gate.entering(tunnel);
       if (cancelled) return;
       if (response === undefined) dial = dialer.dial(tunnel, handler);

@@ -356,7 +356,7 @@ export class Authorization {
     );
     if (stored === 'full') return fullPage(context);
     if (stored === undefined) return this.#ask(context);
-    clients.noteApproved(client);
+    await clients.noteApproved(client);
     log('agent approved', { ...tunnelFields(tunnel), agent: id, host });
     return { location: returnAddress(request, { code }, this.issuer) };
   }

@@ -1,19 +1,15 @@
 /**
  * Clients that ask for access: known by a document, or by their registration (RFC 7591). A registration is sealed in
- * the client's id, so that every relay of a cluster knows the client, and a flood of them costs no memory.
+ * the client's id, so that a flood of them costs no memory.
  */
 import { randomBytes } from 'node:crypto';
 import type { Seals } from '../access/seals.ts';
-import type { Clock } from '../clock.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import { sha256 } from './agent-tokens.ts';
 import { type ClientDocuments, type ClientMetadata, isDocumentId } from './client-documents.ts';
 import { shownHost } from './redirect-uris.ts';
+import { REGISTRATION_SECONDS, type Registrations } from './registrations.ts';
 
-/** How long a registration is good. */
-export const REGISTRATION_SECONDS = 24 * 3600;
-/** Maximum number of clients that are registered with a relay; the oldest that nobody approved is forgotten first. */
-export const REGISTRATIONS_MAX = 100;
 /**
  * Maximum number of clients that an IP address may register per hour.
  *
@@ -43,7 +39,7 @@ export function hostOfClient({ host }: Client, redirectUri: string): string {
 
 /** The content of a registered client's id. */
 interface Registration extends ClientMetadata {
-  /** the relay that it registered with */
+  /** the list that it was entered in */
   readonly at: string;
   readonly serial: string;
 }
@@ -56,15 +52,11 @@ interface ClientsOptions {
   readonly seals: Seals;
   /** registrations, by address */
   readonly limit: CreateLimiter;
-  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly registrations: Registrations;
 }
 
 export class Clients {
   readonly #options: ClientsOptions;
-  /** this run of the relay */
-  readonly #self = randomBytes(9).toString('base64url');
-  /** by serial number, oldest first */
-  readonly #registered = new Map<string, { readonly until: number; isApproved: boolean }>();
 
   constructor(options: ClientsOptions) {
     this.#options = options;
@@ -79,7 +71,9 @@ export class Clients {
     const hash = sha256(id);
     if (!isDocumentId(id)) {
       const registration = this.#open(id);
-      return registration && { ...registration, id, hash, host: undefined };
+      const isKnown =
+        registration && (await this.#options.registrations.has(registration.at, registration.serial));
+      return isKnown ? { ...registration, id, hash, host: undefined } : undefined;
     }
     const client = await this.#options.documents.find(id, network);
     return client && { ...client, id, hash, host: new URL(id).hostname };
@@ -93,35 +87,20 @@ export class Clients {
     const wait = address === undefined ? 0 : await this.#options.limit.take(`registration ${address}`);
     if (wait > 0) return wait;
     const serial = randomBytes(9).toString('base64url');
-    this.#makeRoom();
-    const until = this.#options.clock.monotonic() + REGISTRATION_SECONDS * 1000;
-    this.#registered.set(serial, { until, isApproved: false });
-    const content: Registration = { ...metadata, at: this.#self, serial };
+    const at = await this.#options.registrations.add(serial);
+    const content: Registration = { ...metadata, at, serial };
     return `${PREFIX}${this.#options.seals.seal(PURPOSE, content, REGISTRATION_SECONDS)}`;
   }
 
   /** Somebody has approved the client. */
-  noteApproved({ id }: Client): void {
-    const registered = this.#registered.get(this.#open(id)?.serial ?? '');
-    if (registered !== undefined) registered.isApproved = true;
+  async noteApproved({ id }: Client): Promise<void> {
+    const registration = this.#open(id);
+    if (registration !== undefined) await this.#options.registrations.approve(registration.serial);
   }
 
   #open(id: string): Registration | undefined {
     if (!id.startsWith(PREFIX)) return undefined;
     const opened = this.#options.seals.open(PURPOSE, id.slice(PREFIX.length));
-    if (opened === undefined || opened.isLate) return undefined;
-    const registration = opened.content as Registration;
-    // Another relay, or an earlier run of this one, has its own list.
-    const isForgotten = registration.at === this.#self && !this.#registered.has(registration.serial);
-    return isForgotten ? undefined : registration;
-  }
-
-  #makeRoom(): void {
-    const now = this.#options.clock.monotonic();
-    for (const [serial, { until }] of this.#registered) if (until <= now) this.#registered.delete(serial);
-    if (this.#registered.size < REGISTRATIONS_MAX) return;
-    const [oldest = ''] = this.#registered.keys();
-    const unused = [...this.#registered].find(([, { isApproved }]) => !isApproved)?.[0];
-    this.#registered.delete(unused ?? oldest);
+    return opened === undefined || opened.isLate ? undefined : (opened.content as Registration);
   }
 }

@@ -173,7 +173,11 @@ export async function setUpEdge(
         states: once(peering, STATE_RATE),
         arrivals: once(peering, ARRIVAL_RATE),
         exchanges: new Turnstile({
-          atOnce: { all: EXCHANGES_MAX, group: ADDRESS_EXCHANGES_MAX },
+          // Each process has its share.
+          atOnce: {
+            all: Math.ceil(EXCHANGES_MAX / config.workers),
+            group: Math.ceil(ADDRESS_EXCHANGES_MAX / config.workers),
+          },
           waiting: { all: EXCHANGES_WAITING_MAX },
         }),
         log,

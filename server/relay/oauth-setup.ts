@@ -13,6 +13,7 @@ import { ClientDocuments } from '../oauth/client-documents.ts';
 import { Clients, REGISTRATION_RATE } from '../oauth/clients.ts';
 import { AgentEntrance } from '../oauth/entrance.ts';
 import type { OAuthDeps } from '../oauth/oauth-routes.ts';
+import { RegistrationList } from '../oauth/registrations.ts';
 import { TokenEndpoint } from '../oauth/token-endpoint.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
@@ -30,7 +31,7 @@ interface OAuthSetupOptions {
   readonly knocks: TunnelApprovals;
   readonly isGood: (tunnelId: string, visitor: string) => boolean;
   readonly signIn: SignIn;
-  readonly peering: Pick<Peering, 'limit'>;
+  readonly peering: Pick<Peering, 'limit' | 'registrations'>;
   readonly publicUrl: () => URL;
   /** address of a link for complaints */
   readonly contact: string | undefined;
@@ -70,7 +71,7 @@ export async function setUpOAuth({
     documents: new ClientDocuments(clock),
     seals,
     limit: peering.limit(new RateLimiter(clock, REGISTRATION_RATE), REGISTRATION_RATE),
-    clock,
+    registrations: peering.registrations(new RegistrationList(clock)),
   });
   const gate = new AgentGate({ store, tokens, agents, clock });
   return {

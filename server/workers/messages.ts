@@ -44,10 +44,11 @@ export type WorkerMessage =
   | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
 
 /**
- * What the first process asks of a worker: what it counts, to learn of a certificate that another one has stored, or a
- * step of being replaced.
+ * What the first process asks of a worker: what it counts, to learn of what other processes have stored, or a step of
+ * being replaced.
  */
-export type WorkerTask = 'metrics' | 'followed' | 'certificates' | 'release' | 'resume' | Leaving;
+export type WorkerTask =
+  'metrics' | 'followed' | 'keys' | 'access' | 'certificates' | 'release' | 'resume' | Leaving;
 
 /** Another relay serves, at this handoff socket. */
 export interface Leaving {

@@ -65,6 +65,8 @@ interface Served {
   stop(deadlineMs: number): Promise<void>;
   readonly gauges: Gauges;
   followed(): Promise<void>;
+  readAccess(): Promise<void>;
+  followAccess(): Promise<void>;
   followCertificates(): Promise<void>;
   readonly replaceable: Replaceable;
 }
@@ -257,6 +259,8 @@ export class PrimaryLink {
     if (this.#served === undefined) throw new Error('a process of the relay does not serve yet');
     const { gauges, replaceable } = this.#served.relay;
     if (task === 'followed') return await this.#served.relay.followed();
+    if (task === 'keys') return await this.#served.relay.readAccess();
+    if (task === 'access') return await this.#served.relay.followAccess();
     if (task === 'certificates') return await this.#served.relay.followCertificates();
     if (task === 'release') return void (await replaceable.release());
     if (task === 'resume') return await replaceable.resume();

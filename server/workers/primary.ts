@@ -6,6 +6,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PolledAccessFeed } from '../accounts/authenticator.ts';
 import { systemClock as clock } from '../clock.ts';
 import { Board } from '../cluster/board.ts';
 import { type Config, publicUrlOf } from '../config.ts';
@@ -13,13 +14,14 @@ import { HANDOFF_STEP_MS } from '../handoff/conversation.ts';
 import type { Replaceable, Successor } from '../handoff/give.ts';
 import { handoffSocketPath } from '../handoff/handoff-socket.ts';
 import type { HandoffReceiver } from '../handoff/take.ts';
-import type { Log, LogEvent, LogFields } from '../log.ts';
+import { errorFields, type Log, type LogEvent, type LogFields } from '../log.ts';
 import type { Operator } from '../observe/logger.ts';
 import { MetricsServer } from '../observe/metrics-server.ts';
 import { PendingCalls } from '../pending-calls.ts';
 import { addressOf, beReplaceable } from '../relay/handoff-setup.ts';
 import { openState, type State, storePublicOrigin } from '../relay/state-setup.ts';
 import { CountSums } from '../shared-counts.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { errorOf, failureOf } from '../store/thread/messages.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -41,8 +43,10 @@ export const WORKER_RESTART_MS = 1000;
 const WORKER_STOP_MS = 5000;
 /** How long a worker may take for a step of being replaced. */
 const WORKER_TASK_MS = 2 * HANDOFF_STEP_MS;
-/** How long a certificate waits for workers to learn of it. */
+/** How long a change waits for workers to learn of it. */
 const WORKER_FOLLOW_MS = 1000;
+/** How long all workers wait for one that reads such a change, so that they follow within a second nevertheless. */
+const WORKER_READ_MS = 400;
 /** How long the same entry of another worker is taken for a repetition. */
 const LOG_ONCE_MS = 10_000;
 /** How long a worker may take to say what it has counted; it is left out of the sum otherwise. */
@@ -130,6 +134,7 @@ class Primary {
   /** entries that other workers are about to repeat */
   readonly #logged = new Set<string>();
   readonly #steps: Record<Extract<Ask, { step: unknown }>['step'], Step>;
+  readonly #access: PolledAccessFeed;
   #metrics: MetricsServer | undefined;
   #successor: Successor | undefined;
   #isStopping = false;
@@ -145,6 +150,7 @@ class Primary {
     this.#log = operator.log;
     this.#state = state;
     this.#takeover = takeover;
+    this.#access = new PolledAccessFeed(state.store, clock);
     this.#listeners = new SharedListeners(takeover?.listeners ?? operator.listeners);
     this.#steps = {
       move: new Step(config.workers, () => this.#move()),
@@ -159,6 +165,7 @@ class Primary {
     const serving = await this.#started.promise;
     this.#isCommitted = true;
     this.#listeners.closeOthers();
+    this.#access.start(() => this.#followAccess());
     return serving;
   }
 
@@ -243,6 +250,7 @@ class Primary {
     this.#isStopping = true;
     this.#listeners.close();
     this.#metrics?.close();
+    void this.#access.stop();
   }
 
   /** Serves the sum of what the workers count. @throws the system's error */
@@ -326,6 +334,7 @@ class Primary {
         return this.#board.publish(message.channel, message.text);
       case 'serving':
         worker.isServing = true;
+        this.#access.again();
         if (this.#workers.size < this.#config.workers) return;
         if ([...this.#workers].every(({ isServing }) => isServing)) this.#started.resolve(message);
         return;
@@ -362,6 +371,30 @@ class Primary {
     if ([...this.#workers].every(({ hasSettled }) => hasSettled)) this.tellAll({ kind: 'settled' });
   }
 
+  /**
+   * Another program has changed keys, accounts or tunnels. First, all workers close what was opened with keys that have
+   * ended, so that nothing of it ends for another reason, and read the rest, which then takes effect at the same moment.
+   *
+   * @throws StoreError if one could not follow
+   */
+  async #followAccess(): Promise<void> {
+    const all = this.#serving;
+    const read = await Promise.allSettled(all.map((worker) => ask(worker, 'keys', WORKER_READ_MS)));
+    const able = all.filter((_worker, index) => read[index]?.status === 'fulfilled');
+    const followed = await Promise.allSettled(able.map((worker) => ask(worker, 'access', WORKER_FOLLOW_MS)));
+    for (const result of [...read, ...followed]) {
+      if (result.status === 'fulfilled') continue;
+      const reason: unknown = result.reason;
+      if (reason instanceof StoreError) throw reason;
+      this.#logOnce('internal error', { at: 'workers', ...errorFields(reason) });
+      throw new StoreError(reason);
+    }
+  }
+
+  get #serving(): Worker[] {
+    return [...this.#workers].filter(({ isServing }) => isServing);
+  }
+
   #each(task: WorkerTask, timeoutMs?: number): Promise<unknown>[] {
     return [...this.#workers].map((worker) => ask(worker, task, timeoutMs));
   }
@@ -396,7 +429,7 @@ class Primary {
   #valueOf(worker: Worker, asked: Exclude<Ask, { listener: unknown }>): unknown {
     if ('script' in asked) return this.#board.run(asked.script, asked.args);
     if ('heard' in asked) {
-      const others = [...this.#workers].filter((other) => other !== worker && other.isServing);
+      const others = this.#serving.filter((other) => other !== worker);
       return Promise.allSettled(others.map((other) => ask(other, 'followed', HEARD_MS))).then(
         () => undefined,
       );

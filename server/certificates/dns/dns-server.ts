@@ -36,7 +36,7 @@ export const DNS_QUERIES_PER_MINUTE = 600;
 export const DNS_QUERIES_BURST = 100;
 /** Maximum number of DNS queries waiting for the database and of DNS responses waiting for the network. */
 export const DNS_WAITING_MAX = 1024;
-/** Maximum number of DNS connections over TCP at each of the relay's addresses; the oldest is closed first. */
+/** Maximum number of DNS connections over TCP; the oldest is closed first. */
 export const DNS_CONNECTIONS_MAX = 128;
 /** Maximum number of DNS connections over TCP from one network; the oldest is closed first. */
 export const DNS_CONNECTIONS_OF_ONE_MAX = 16;
@@ -65,10 +65,16 @@ export class DnsServer {
   readonly #listeners: (TcpListener | UdpListener)[] = [];
   readonly #options: DnsServerOptions;
   readonly #responder: Responder;
+  readonly #cap: ConnectionCap;
 
   private constructor(options: DnsServerOptions) {
-    const { authority, load, clock, counts } = options;
+    const { authority, load, clock, counts = NO_COUNTS } = options;
     this.#options = options;
+    this.#cap = new ConnectionCap(
+      { all: DNS_CONNECTIONS_MAX, source: DNS_CONNECTIONS_OF_ONE_MAX },
+      sourceNetwork,
+      { kind: 'dns', counts },
+    );
     this.#responder = new Responder({
       authority,
       texts: new PendingTexts(load, clock),
@@ -95,6 +101,7 @@ export class DnsServer {
 
   close(): void {
     for (const listener of this.#listeners.splice(0)) listener.close();
+    this.#cap.destroy();
   }
 
   async #listen(addresses: readonly string[]): Promise<void> {
@@ -108,7 +115,11 @@ export class DnsServer {
   async #bind(address: string, port: number): Promise<number> {
     const { clock, listeners } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      const tcp = await TcpListener.bind(address, port, this.#responder, clock, listeners);
+      const tcp = await TcpListener.bind(
+        { responder: this.#responder, cap: this.#cap, clock },
+        { host: address, port },
+        listeners,
+      );
       try {
         this.#listeners.push(await UdpListener.bind(address, tcp.port, this.#responder, listeners), tcp);
         return tcp.port;
@@ -200,36 +211,35 @@ class UdpListener {
 
 /* DNS over TCP: length-prefixed messages, one after the other (RFC 1035 section 4.2.2, RFC 7766). */
 
+interface TcpListenerDeps {
+  readonly responder: Responder;
+  /** of all listeners */
+  readonly cap: ConnectionCap;
+  readonly clock: Clock;
+}
+
 class TcpListener {
   readonly #server: Server;
-  readonly #responder: Responder;
-  readonly #clock: Clock;
-  readonly #cap = new ConnectionCap(
-    { all: DNS_CONNECTIONS_MAX, source: DNS_CONNECTIONS_OF_ONE_MAX },
-    sourceNetwork,
-  );
+  readonly #deps: TcpListenerDeps;
   #isLeaving = false;
 
-  private constructor(responder: Responder, clock: Clock) {
-    this.#responder = responder;
-    this.#clock = clock;
+  private constructor(deps: TcpListenerDeps) {
+    this.#deps = deps;
     // Half-open, because a peer that has sent everything still waits for the response.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
   }
 
   /**
-   * @param port 0 for a free one
+   * @param at port 0 for a free one
    * @throws the system's error if the address is in use or not one of this machine
    */
   static async bind(
-    address: string,
-    port: number,
-    responder: Responder,
-    clock: Clock,
+    deps: TcpListenerDeps,
+    at: { readonly host: string; readonly port: number },
     listeners: Listeners,
   ): Promise<TcpListener> {
-    const listener = new TcpListener(responder, clock);
-    await listeners.open('tcp', listener.#server, { host: address, port });
+    const listener = new TcpListener(deps);
+    await listeners.open('tcp', listener.#server, at);
     // Out of file descriptors, for example: the next accept may succeed.
     listener.#server.on('error', () => {});
     return listener;
@@ -246,31 +256,29 @@ class TcpListener {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Cuts every connection. */
   close(): void {
     this.#server.close();
-    this.#cap.destroy();
   }
 
   #accept(socket: NetSocket): void {
     socket.on('error', () => socket.destroy());
-    this.#cap.add(socket);
+    this.#deps.cap.add(socket);
     void this.#serve(socket);
   }
 
   async #serve(socket: NetSocket): Promise<void> {
     const cut = (): void => void socket.destroy();
     // Bytes alone do not extend it: a query has to be complete, and its response read.
-    let deadline = this.#clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
+    let deadline = this.#deps.clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
     const splitter = new MessageSplitter();
     try {
       for await (const chunk of socket as AsyncIterable<Buffer>) {
         for (const packet of splitter.push(chunk)) {
-          this.#cap.completed(socket);
+          this.#deps.cap.completed(socket);
           if (!(await this.#respond(socket, packet))) return;
           if (this.#isLeaving) return socket.destroySoon();
           deadline.cancel();
-          deadline = this.#clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
+          deadline = this.#deps.clock.setTimeout(cut, DNS_CONNECTION_IDLE_MS);
         }
       }
       socket.destroySoon();
@@ -284,7 +292,7 @@ class TcpListener {
 
   /** @returns false if the connection should be closed */
   async #respond(socket: NetSocket, packet: Buffer): Promise<boolean> {
-    const response = await this.#responder.respond(packet, socket.remoteAddress ?? '', 'tcp');
+    const response = await this.#deps.responder.respond(packet, socket.remoteAddress ?? '', 'tcp');
     if (response === undefined) return false;
     // The next query is read only after the response was read.
     await new Promise((resolve, reject) => {
