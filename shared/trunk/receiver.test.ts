@@ -44,6 +44,8 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     emptied`,
   'reports immediately that the peer has left, and drops held data, even while it is paused': `attach; pause;
     in a: more; end 1001: ended 1001; resume`,
+  'hands over data to a handler with room before it reports that the peer has left': `add a & attach & end 1001:
+    got a, ended 1001, emptied`,
   'reports an end that waits after held data when asked for it': `attach; pause; in a: more; tell; end 1000;
     tell: ended 1000`,
 };

@@ -132,13 +132,12 @@ export class Receiver {
 
   /**
    * The peer has ended the stream. The handler gets the code after the remaining data, or immediately if the peer has
-   * left, because then nothing waits for the rest.
+   * left and the handler has no room, because then nothing waits for the rest.
    */
   end(code: number): void {
     this.handOverArrived();
     this.#endCode = code;
-    if (code === CloseCode.goingAway) this.#held.clear();
-    if (this.#held.size === 0) this.#tellEnd();
+    this.#tellEnd();
   }
 
   /** Immediately reports an end that waits after data without room, and drops that data. */
@@ -192,10 +191,9 @@ export class Receiver {
         if (piece === undefined) break;
         this.#handOver(piece);
       }
-      if (this.#held.size > 0) return;
-      this.#tellEndOfData();
+      if (this.#held.size === 0) this.#tellEndOfData();
       this.#tellEnd();
-      if (!this.#isPaused) this.#tell('emptied');
+      if (this.#held.size === 0 && !this.#isPaused) this.#tell('emptied');
     });
   }
 
@@ -209,7 +207,8 @@ export class Receiver {
   #tellEnd(): void {
     const code = this.#endCode;
     const handler = this.#handler;
-    if (code === undefined || handler === undefined) return;
+    if (code === CloseCode.goingAway && this.#isPaused) this.#held.clear();
+    if (code === undefined || handler === undefined || this.#held.size > 0) return;
     this.#endCode = undefined;
     this.#handler = undefined;
     handler.onStreamClose(code);

@@ -351,7 +351,7 @@ export class ForwardedSocket implements ByteStreamHandler {
 
   #clientClosed(): void {
     this.#reads.flush();
-    this.#end(() => this.#stream.destroy());
+    this.#end(() => this.#stream.close(CloseCode.goingAway));
     this.#done();
   }
 

@@ -193,10 +193,10 @@ export class HopSocket extends Duplex implements ByteStreamHandler {
     else this.#onDrain = callback;
   }
 
-  /** If everything was written, it ends like a closed connection; otherwise it breaks like one. */
+  /** If everything was written, it ends like a closed connection; otherwise it breaks like one, after what was accepted. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
-    if (error !== null || this.writableLength > 0) this.#stream.destroy();
-    else this.#stream.close(CloseCode.normal);
+    const isWhole = error === null && this.writableLength === 0;
+    this.#stream.close(isWhole ? CloseCode.normal : CloseCode.goingAway);
     callback(error);
   }
 }

@@ -407,6 +407,15 @@ describe('HopListener', () => {
       assert.equal(connections, 1);
     });
 
+    it('carries what came before a break, however soon that follows', async () => {
+      visit = (_id, stream) => {
+        stream.write(Buffer.from('\0hello'));
+        stream.close(CloseCode.goingAway);
+      };
+      const { text, end } = visitor();
+      assert.deepEqual([await end, text()], [`closed ${CloseCode.goingAway}`, 'hello']);
+    });
+
     it('tells why a visitor is not served, even if it is not told', async () => {
       for (const [fault, refuse] of [
         ['client-timeout', (stream: TrunkStream) => refuseVisit(stream, 'client-timeout')],
@@ -610,14 +619,18 @@ describe('a data socket between two relays', () => {
     assert.equal(written, 10);
   });
 
-  for (const [name, cut] of [
-    ['the client', () => client.destroy(new Error('reset'))],
-    ['the remote end', () => remote.destroy(new Error('reset'))],
-    ['the trunk', () => sockets.forEach((socket) => socket.lose())],
+  for (const [name, last, cut] of [
+    ['the client', ['last words', ''], () => client.destroy(new Error('reset'))],
+    ['the remote end', ['', 'last words'], () => remote.destroy(new Error('reset'))],
+    ['the trunk', ['', ''], () => sockets.forEach((socket) => socket.lose())],
   ] as const)
-    it(`breaks at both ends when ${name} breaks, once`, async () => {
+    it(`breaks at both ends when ${name} breaks, once, after its last words`, async () => {
+      listen();
+      client.push(last[0]);
+      remote.write(last[1]);
       cut();
       await passed();
+      assert.deepEqual([received, client.text], last);
       assert.deepEqual([client.destroyed, remote.destroyed, done], [true, true, 1]);
     });
 
