@@ -62,6 +62,8 @@ export type RelayProblem = Omit<ProblemMessage, 'type'>;
 
 type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage | ProblemMessage;
 
+/** How long a tunnel's client, and then its owner, are not told about another problem of the same kind. */
+export const PROBLEM_INTERVAL_MS = 1000;
 /** Maximum length of the `detail` of a `problem` message; the rest is cut off. */
 export const PROBLEM_DETAIL_MAX_LENGTH = 80;
 /** Maximum length of the visitor's `User-Agent` in a `knock` message; the rest is cut off. */

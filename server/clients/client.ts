@@ -1,5 +1,12 @@
 /** The client of one tunnel: its control socket, its data sockets, and the visitors who wait for one. */
-import { CloseCode, closeReason, KEY_ENDS, type KeyEnd, type RelayProblem } from '../../shared/control.ts';
+import {
+  CloseCode,
+  closeReason,
+  KEY_ENDS,
+  type KeyEnd,
+  PROBLEM_INTERVAL_MS,
+  type RelayProblem,
+} from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import { type ClientGauges, rendezvousWait, traffic } from '../observe/counters.ts';
@@ -15,8 +22,6 @@ import { type ClientsContext, HOLD_OVER_MS, type Pending, WaitingVisitors } from
  * Visitors count whether they are announced or not yet.
  */
 export const WAITING_MAX = 4096;
-/** How long a tunnel's client is not told about another problem of the same kind. */
-export const PROBLEM_INTERVAL_MS = 1000;
 
 /** For tunnels without them, which are most: empty sets and maps would also take memory. */
 const NO_AGENTS: ReadonlySet<string> = new Set();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
-import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
+import { CloseCode, PENDING_TIMEOUT_MS, PROBLEM_INTERVAL_MS } from '../../shared/control.ts';
 import { type ByteStreamHandler, WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/accounts.ts';
 import { traffic } from '../observe/counters.ts';
@@ -10,7 +10,7 @@ import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault } from '../tunnels/stream.ts';
 import { LOST_BEYOND, type StreamSocket } from './client-streams.ts';
-import { PROBLEM_INTERVAL_MS, WAITING_MAX } from './client.ts';
+import { WAITING_MAX } from './client.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { readVisitResponse } from './forwarded-visitor.ts';
 import { Hub } from './hub.ts';

@@ -51,6 +51,7 @@ export const RESET_LOOK_MS = 10_000;
 /**
  * How long bytes of a TLS or TCP tunnel wait for a visitor or a service who takes none, once the service has ended. Longer
  * than a system keeps them for a program that has closed, and than it retries to reach a peer that is gone.
+ * @limit visitor: Time without reading after a TLS or TCP service has ended | the connection is reset
  */
 export const ENDED_STALL_MS = 1_800_000;
 /** How long a TLS handshake may take: a few round trips, on a slow network. */

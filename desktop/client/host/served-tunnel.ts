@@ -2,7 +2,7 @@
  * A tunnel that this machine serves: its connection, its expiry, its requests and their replays. It does not know which
  * program has opened it, nor how it is shown.
  */
-import type { KnockMessage } from '../../../shared/control.ts';
+import { type KnockMessage, PROBLEM_INTERVAL_MS } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { type Clock, Deadlines } from '../clock.ts';
 import { hostsOf, localUrl, type TunnelSettings } from '../config/tunnel-spec.ts';
@@ -44,9 +44,6 @@ export type ServedState =
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: MessageValue };
 
 type EndedState = Extract<ServedState, { name: 'ended' }>;
-
-/** How often problems with the same code are told. */
-const PROBLEM_INTERVAL_MS = 1000;
 
 /** Hears what happens to a tunnel, from then on. */
 interface TunnelListener {
