@@ -130,8 +130,16 @@ describe('the window of a command', () => {
     await page.getByRole('button', { name: 'Back' }).click();
     await none();
     await page.getByRole('button', { name: /^All connections to/ }).click();
-    await page.getByRole('button', { name: 'More actions for the requests' }).waitFor();
+    const log = page.getByRole('searchbox', { name: 'Search connections' });
+    assert.equal(await log.getAttribute('placeholder'), 'Search addresses  ( / )');
     await none();
+    assert.doesNotMatch(await page.locator('.screen', { has: log }).innerText(), /request|[45]xx/i);
+    await page.getByRole('list', { name: 'Connections' }).getByText(address).click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Only this address' }).click();
+    assert.equal(await log.inputValue(), '127.0.0.1');
+    await page.getByRole('button', { name: 'More actions for the connections' }).click();
+    assert.deepEqual(await page.getByRole('menuitem').allInnerTexts(), ['Clear']);
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Back' }).click();
     await tunnel.locator('[id^=lock-]').click();
     const kinds = page.locator('.lock-form .chip');

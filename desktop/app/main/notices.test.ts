@@ -85,7 +85,7 @@ describe('Notices', () => {
     assert.deepEqual(
       told.map(({ text }) => text),
       [
-        'The first request reached folder site.',
+        'The first visitor reached folder site.',
         'Folder site is no longer shared. Start it again in Culvert.',
       ],
     );

@@ -5,7 +5,7 @@ import type { KnownProject } from '../../ipc/tunnel-views.ts';
 import { LANGUAGE_NAMES, LANGUAGES, t, type TextKey } from '../../messages/translate.ts';
 import type { Channels } from '../bridge.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import { isRaw } from './address.ts';
+import { countedBy, isRaw } from './address.ts';
 import { targetText } from './request.ts';
 import type { Route } from './route.ts';
 import { isLive, takesImports } from './tunnel-state.ts';
@@ -241,7 +241,7 @@ export function otherActions(tunnel: OtherTunnelView): readonly WindowAction[] {
 
 function logAction(tunnel: Named): WindowAction {
   const { key } = tunnel;
-  return of(tunnel, 'log', 'palette.requestsTo', (acts) => acts.go({ screen: 'log', key }), 'log');
+  return of(tunnel, 'log', 'log.requestsTo', (acts) => acts.go({ screen: 'log', key }), 'log');
 }
 
 function copyAction(tunnel: Named): WindowAction {
@@ -339,13 +339,17 @@ function diagnose(id: string, title: string, key: string | undefined): WindowAct
 }
 
 function of(
-  { key, slug }: Pick<Named, 'key' | 'slug'>,
+  tunnel: Pick<Named, 'key' | 'slug'> & Partial<Pick<Named, 'url'>>,
   name: string,
-  title: Extract<TextKey, `palette.${string}`>,
+  title: Extract<TextKey, `palette.${string}` | 'log.requestsTo'>,
   run: WindowAction['run'],
   alias?: Alias,
 ): WindowAction {
-  const action = { ...row(`${name}-${key}`, t(title, { slug }), run), isOneOfMany: true };
+  const { key, slug } = tunnel;
+  const action = {
+    ...row(`${name}-${key}`, t(title, { slug, kind: countedBy(tunnel) }), run),
+    isOneOfMany: true,
+  };
   return alias === undefined ? action : { ...action, names: names(alias) };
 }
 

@@ -21,6 +21,13 @@ export function isRaw({ url }: { readonly url: string }): boolean {
   return !/^https?:\/\//.test(url);
 }
 
+/** What a tunnel has, for texts that speak of it. */
+export type Counted = 'connections' | 'requests';
+
+export function countedBy({ url }: { readonly url?: string } = {}): Counted {
+  return url !== undefined && isRaw({ url }) ? 'connections' : 'requests';
+}
+
 /** Splits `https://shop-demo.tunnels.example.com` around its slug. The scheme and a trailing slash are left out. */
 export function addressParts(url: string, slug: string): AddressParts {
   const shown = withoutScheme(url).replace(/\/$/, '');

@@ -88,11 +88,16 @@ describe('the parts of a log', () => {
     );
   });
 
-  it('do not count a long connection of a raw tunnel as slow', () => {
-    const long = exampleRequest({ status: undefined, durationMs: 60_000, connection: 'done' });
+  it('have their own words for connections of a raw tunnel, of which none is slow', () => {
+    const raw = { status: undefined, durationMs: 60_000 };
+    const connections = [
+      exampleRequest({ ...raw, durationMs: undefined, connection: 'open' }),
+      exampleRequest({ ...raw, connection: 'done' }),
+      exampleRequest({ ...raw, connection: 'refused', isBroken: true }),
+    ];
     assert.deepEqual(
-      chips([long], ALL).map(({ label }) => label),
-      ['All'],
+      chips(connections, ALL).map(({ label, count }) => `${label} ${count}`),
+      ['All 3', 'Failed 1', 'Open 1'],
     );
   });
 

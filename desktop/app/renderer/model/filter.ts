@@ -108,14 +108,20 @@ export const ALL = 'all';
 const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: RequestSummary) => boolean])[] = [
   [ALL, 'log.chip.all', () => true],
   ['refused', 'log.chip.refused', (request) => outcome(request) === 'refused'],
-  ['failed', 'log.chip.failed', (request) => ['failed', 'broken'].includes(outcome(request))],
+  [
+    'failed',
+    'log.chip.failed',
+    (request) => request.connection === undefined && ['failed', 'broken'].includes(outcome(request)),
+  ],
+  ['broken', 'log.chip.broken', (request) => request.connection !== undefined && request.isBroken],
   [
     'slow',
     'log.chip.slow',
     ({ durationMs = 0, connection, messages }) =>
       connection === undefined && messages === undefined && durationMs >= SLOW_MS,
   ],
-  ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
+  ['live', 'log.chip.live', (request) => request.connection === undefined && outcome(request) === 'live'],
+  ['open', 'log.chip.open', ({ connection }) => connection === 'open'],
   ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
 ];
 

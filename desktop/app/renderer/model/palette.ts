@@ -19,6 +19,7 @@ import {
   windowActions,
 } from './actions.ts';
 import { freePorts, programName } from './create-form.ts';
+import { countedBy } from './address.ts';
 import { wordsOf } from './filter.ts';
 import { statusText, targetText } from './request.ts';
 import { isLive, otherState, tunnelState } from './tunnel-state.ts';
@@ -186,10 +187,10 @@ function requestEntries(tunnels: readonly TunnelView[], logs: PaletteLogs): read
 function searches(tunnels: readonly TunnelView[], typed: string): readonly PaletteEntry[] {
   return tunnels
     .filter(({ recent }) => recent.length > 0)
-    .map(({ key, slug }) => ({
+    .map(({ key, slug, url }) => ({
       id: `search-${key}`,
       group: 'search',
-      title: t('palette.requestsWith', { slug, typed }),
+      title: t('palette.requestsWith', { slug, typed, kind: countedBy({ url }) }),
       detail: '',
       run: (acts) => acts.search(key, typed),
     }));

@@ -4,6 +4,7 @@ import { TTL_RULE } from '../../../../shared/value-rules.ts';
 import type { TrafficSecond } from '../../../client/inspector/records.ts';
 import type { TunnelView } from '../../ipc/snapshot.ts';
 import { perLocale, t } from '../../messages/translate.ts';
+import type { Counted } from './address.ts';
 
 /** A duration string, empty for as long as the app runs, and its label. */
 export type Choice = readonly [ttl: string, label: string];
@@ -166,6 +167,7 @@ interface SparklineDrawing {
 export function sparklineDrawing(
   seconds: readonly TrafficSecond[],
   until: number,
+  kind: Counted = 'requests',
 ): SparklineDrawing | undefined {
   const last = Math.floor(until / SPARKLINE_STEP);
   const bars = Array.from({ length: MINUTE_SECONDS / SPARKLINE_STEP }, () => ({
@@ -189,7 +191,7 @@ export function sparklineDrawing(
     requests: path('requests'),
     refused: path('refused'),
     errors: path('errors'),
-    words: t('tunnels.pulse', { requests, errors: bad }),
+    words: t('tunnels.pulse', { requests, errors: bad, kind }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { RequestSummary } from '../../../../client/inspector/records.ts';
 import { keptNames } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { isRaw } from '../../model/address.ts';
+import { countedBy } from '../../model/address.ts';
 import { ALL, chips, foundRequests, methodParts, partOf, threads } from '../../model/filter.ts';
 import { outageView } from '../../model/diagnostics.ts';
 import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
@@ -47,6 +47,7 @@ export function LogScreen({
   const { snapshot, logViews } = useWindow();
   const own = snapshot.tunnels.find(({ key }) => key === tunnelKey);
   const tunnel = loggedTunnel(snapshot, tunnelKey);
+  const kind = countedBy(tunnel);
   const { part, search } = logViews.viewOf(tunnel);
   const show = (view: LogView): void => logViews.show(tunnelKey, view);
   const log = useLog(tunnelKey, tunnel);
@@ -70,7 +71,7 @@ export function LogScreen({
       (event.key === 'f' && hasCommand(event) && (opened === undefined || isInLog())),
     () => document.getElementById('search-requests')?.focus(),
   );
-  useFoundWords(search, requests?.length ?? 0);
+  useFoundWords(search, requests?.length ?? 0, kind);
 
   const onClear = async (): Promise<void> => {
     if ((await clear.run('log:clear', { key: tunnelKey }, t('log.empty'))).ok) setFrozen(undefined);
@@ -79,15 +80,13 @@ export function LogScreen({
   return (
     <Screen
       title={
-        tunnel === undefined
-          ? t('log.requests')
-          : t(isRaw(tunnel) ? 'log.connectionsTo' : 'log.requestsTo', { slug: tunnel.slug })
+        tunnel === undefined ? t('log.requests', { kind }) : t('log.requestsTo', { slug: tunnel.slug, kind })
       }
       heading={tunnel && <Title tunnel={tunnel} run={rowAction.run} />}
       actions={
         <>
           {tunnel?.isLive === true && <CopyAddress tunnel={tunnel} run={rowAction.run} />}
-          <MoreButton id="more-log" label={t('log.more')} open={setMore} />
+          <MoreButton id="more-log" label={t('log.more', { kind })} open={setMore} />
         </>
       }
     >
@@ -101,8 +100,8 @@ export function LogScreen({
       )}
       <SearchField
         id="search-requests"
-        label={t('log.search')}
-        placeholder={t('log.searchBy')}
+        label={t('log.search', { kind })}
+        placeholder={t('log.searchBy', { kind })}
         value={search}
         onChange={(text) => show({ part, search: text })}
       />
@@ -126,7 +125,7 @@ export function LogScreen({
         </div>
       )}
       {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
-        <p class="dim nothing">{t('log.noneOfThese')}</p>
+        <p class="dim nothing">{t('log.noneOfThese', { kind })}</p>
       )}
       {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
       {requests?.length === 0 && <NoRequests tunnel={tunnel} search={search} />}
@@ -143,10 +142,11 @@ export function LogScreen({
       )}
       {more !== undefined && (
         <Menu
-          label={t('log.more')}
+          label={t('log.more', { kind })}
           spot={more}
           items={[
-            ids.length > 0 && { label: t('log.exportDots'), act: () => har.run(ids, false) },
+            ids.length > 0 &&
+              kind === 'requests' && { label: t('log.exportDots'), act: () => har.run(ids, false) },
             tunnel?.canImport === true && { label: t('log.importDots'), act: () => importTo(tunnelKey) },
             tunnel?.isOwn !== false && { label: t('log.clear'), act: onClear },
           ]}
@@ -183,20 +183,24 @@ function Title({ tunnel, run }: { tunnel: LoggedTunnel; run: Action['run'] }): J
  * Announces the number of results once typing pauses, not for every new request. Separate from the log, because a
  * pending search would keep the previous requests in memory.
  */
-function useFoundWords(search: string, count: number): void {
+function useFoundWords(search: string, count: number, kind: string): void {
   const { say } = useShell();
   const found = useRef(count);
   found.current = count;
   useEffect(() => {
     if (search === '') return undefined;
-    const timer = window.setTimeout(() => say(t('log.found', { count: found.current })), 1000);
+    const timer = window.setTimeout(() => say(t('log.found', { count: found.current, kind })), 1000);
     return () => window.clearTimeout(timer);
-  }, [search, say]);
+  }, [search, say, kind]);
 }
 
 function NoRequests({ tunnel, search }: { tunnel: LoggedTunnel | undefined; search: string }): JSX.Element {
-  const none = tunnel !== undefined && isRaw(tunnel) ? 'log.noConnectionsYet' : 'log.noneYet';
-  return <p class="dim nothing">{search === '' ? t(none) : t('log.noMatch', { search })}</p>;
+  const kind = countedBy(tunnel);
+  return (
+    <p class="dim nothing">
+      {search === '' ? t('log.noneYet', { kind }) : t('log.noMatch', { search, kind })}
+    </p>
+  );
 }
 
 /** Whether the focus is within the log. */

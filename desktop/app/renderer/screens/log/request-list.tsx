@@ -122,7 +122,9 @@ export function RequestList({
       <ul
         ref={list}
         class="log"
-        aria-label={t('log.requests')}
+        aria-label={t('log.requests', {
+          kind: requests[0]?.connection === undefined ? 'requests' : 'connections',
+        })}
         style={{ height: `${requests.length * rows.rowHeight}px` }}
         onFocusIn={({ target }) => {
           const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;
@@ -238,7 +240,8 @@ export function RequestMenu({
   const { go } = useShell();
   const { id, method, target, connection } = request;
   const isRequest = connection === undefined;
-  const [path = target] = target.split('?');
+  // That of a connection is the visitor's, whose port is another one each time.
+  const [words = target] = isRequest ? target.split('?') : [target.replace(/:\d+$/, '')];
   const copyAddress = async (): Promise<void> => {
     const text = `${url}${target}`;
     const said = text.includes(REDACTED) ? 'log.menu.copiedAddressClean' : 'log.menu.copiedAddress';
@@ -254,7 +257,7 @@ export function RequestMenu({
         isRequest && { label: t('request.edit'), act: () => acts.edit(id) },
         isRequest && url !== undefined && { label: t('log.menu.copyAddress'), act: copyAddress },
         isRequest && { label: t('request.copyCurl'), act: () => acts.copyCurl(id) },
-        { label: t('log.menu.onlyPath'), act: () => search(path) },
+        { label: t(isRequest ? 'log.menu.onlyPath' : 'log.menu.onlyAddress'), act: () => search(words) },
       ]}
       close={close}
     />

@@ -5,7 +5,7 @@ import type { OtherTunnelView, TunnelView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { accessWords } from '../../model/access.ts';
 import { copyAddress } from '../../model/actions.ts';
-import { addressParts, isRaw } from '../../model/address.ts';
+import { addressParts, countedBy, isRaw } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import { otherState } from '../../model/tunnel-state.ts';
 import { type Action, CopiedContext, useAction, useShell } from '../../view/context.ts';
@@ -102,7 +102,7 @@ const OtherCard = memo(function OtherCard({
           <span class="actions line s1">
             {log !== undefined && (
               <CardLink of={slug} id={`log-${key}`} act={() => go({ screen: 'log', key })}>
-                {t('log.requests')}
+                {t('log.requests', { kind: countedBy(tunnel) })}
               </CardLink>
             )}
             {!isRaw(tunnel) && (

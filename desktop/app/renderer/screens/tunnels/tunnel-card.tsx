@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
-import { isRaw } from '../../model/address.ts';
+import { countedBy, isRaw } from '../../model/address.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { isIdle, isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -59,7 +59,7 @@ export const TunnelCard = memo(function TunnelCard({
         <h2 id={titleId} class="address-line">
           <Address tunnel={tunnel} canOpen={isLive(tunnel)} run={action.run} />
         </h2>
-        <Sparkline seconds={pulse} />
+        <Sparkline seconds={pulse} kind={countedBy(tunnel)} />
         {isLive(tunnel) && <CopyAddress tunnel={tunnel} run={action.run} />}
         {isFoldable && <FoldButton slug={slug} fold={() => unfold(key, undefined)} />}
       </div>

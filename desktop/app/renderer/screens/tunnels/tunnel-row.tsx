@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
-import { isRaw } from '../../model/address.ts';
+import { type Counted, countedBy, isRaw } from '../../model/address.ts';
 import { countText } from '../../model/numbers.ts';
 import {
   sparklineDrawing,
@@ -26,7 +26,7 @@ export function TunnelRow({ tunnel, ...rest }: ButtonProps & { tunnel: TunnelVie
   const isFine = shape === 'online';
   return (
     <RowButton shape={shape} label={project?.label ?? slug} title={slug} {...rest}>
-      <Sparkline seconds={pulse} />
+      <Sparkline seconds={pulse} kind={countedBy(tunnel)} />
       <span class="tunnel-line line dim">
         <span class={isFine ? 'unseen' : 'word cut'} title={isWrong ? localProblem.text : undefined}>
           {isWrong ? localProblem.text : word}
@@ -99,13 +99,15 @@ export function LeadsTo({
 /** The traffic of the last minute. Without traffic nothing moves. */
 export const Sparkline = memo(function Sparkline({
   seconds,
+  kind,
 }: {
   seconds: readonly TrafficSecond[];
+  kind: Counted;
 }): JSX.Element | null {
   const last = seconds.at(-1)?.id ?? 0;
   // After the last traffic has left the drawing, it is not redrawn.
   const until = useTime((now) => Math.min(stepOf(now / 1000), stepOf(last) + 60));
-  const drawing = sparklineDrawing(seconds, until);
+  const drawing = sparklineDrawing(seconds, until, kind);
   if (drawing === undefined) return null;
   return (
     <span class="pulse" role="img" aria-label={drawing.words} title={drawing.words}>
