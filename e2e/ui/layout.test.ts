@@ -13,7 +13,7 @@ import { bottomOf, focused } from './support/visit.ts';
 
 const WIDE = { width: 1440, height: 900 };
 const RESIZED = { width: 400, height: 800 };
-const WIDTHS = [400, 720, 1100, 1440, 1100, 720, 400];
+const WIDTHS = [400, 720, 1000, 1440, 1000, 720, 400];
 
 async function topOf(part: Locator): Promise<number> {
   return (await part.boundingBox())?.y ?? assert.fail('it is not shown');
@@ -116,7 +116,15 @@ describe('the window,', () => {
       await page.getByRole('heading', { name: 'Requests to shop-demo' }).waitFor();
     });
 
-    it('has the header of a log in one line', async () => {
+    it('has the header of a log in one line, all of it in the largest window, and the form of the rail', async () => {
+      const wide = await openRequest(WIDE);
+      for (const line of ['.controls > .meta', '.create-row']) {
+        const parts = wide.locator(`${line} > :is(button, .chip, .actions, .port-field)`);
+        const middles = await parts.evaluateAll((all) =>
+          all.map((part) => part.getBoundingClientRect()).map(({ top, height }) => top + height / 2),
+        );
+        assert.ok(middles.length >= 3 && Math.max(...middles) - Math.min(...middles) < 3, line);
+      }
       const page = await open(live(SHOP)());
       await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
       const [title, actions] = await Promise.all([
@@ -129,7 +137,7 @@ describe('the window,', () => {
 
   /** Opens a log with three panes. */
   async function openLog() {
-    const page = await openAt(1200);
+    const page = await openAt(1000);
     const row = (id: number): Locator => page.locator(`.log #request-shop-${id}`);
     await page.locator('#log-shop').click();
     await row(95).waitFor();
@@ -138,7 +146,7 @@ describe('the window,', () => {
 
   describe('when it is wide,', () => {
     it('shows the tunnels on the left, and the opened screen beside them', async () => {
-      const page = await openAt(1000);
+      const page = await openAt(900);
       await page.getByRole('button', { name: /^stripe-hooks/ }).click();
       await page.getByRole('heading', { name: 'Requests to stripe-hooks' }).waitFor();
       await page.locator('[data-slug=stripe-hooks] [aria-current]').waitFor();
@@ -289,12 +297,12 @@ describe('the window,', () => {
 
     it('keeps a paused log paused', async () => {
       const page = await open(live(SHOP)(), WIDE);
-      await page.getByRole('button', { name: 'Pause', exact: true }).click();
+      await page.getByRole('button', { name: 'Freeze' }).click();
       await page.locator('.log .row').nth(1).click();
       await page.setViewportSize({ width: 800, height: 800 });
       await page.locator('.log').waitFor({ state: 'detached' });
       await page.setViewportSize({ width: 1440, height: 800 });
-      await page.getByRole('button', { name: 'Paused', pressed: true }).waitFor();
+      await page.getByRole('button', { name: 'Frozen', pressed: true }).waitFor();
     });
 
     it('has dividers for mouse and keyboard, and remembers them', async () => {

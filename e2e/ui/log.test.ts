@@ -75,7 +75,7 @@ appScenarios('the request log', (fixture) => {
       await lists(page, found);
     }
     await search.fill('');
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.getByRole('button', { name: 'Freeze' }).click();
     await visit(`${address}/late`);
     await page.getByRole('button', { name: '1 new' }).waitFor();
     assert.equal(await row(page, 'GET /late').count(), 0);

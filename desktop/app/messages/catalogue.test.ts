@@ -62,7 +62,7 @@ const UNTRANSLATED = new Set<string>([]);
 
 const MESSAGES: Readonly<Record<string, string>> = EN;
 /** Names that are the same in every language. */
-const SAME_EVERYWHERE = new Set(['Culvert', 'localhost:', 'https://']);
+const SAME_EVERYWHERE = new Set(['localhost', 'Culvert', 'localhost:', 'https://']);
 
 function sources(pattern: string): Source[] {
   return globSync(pattern, { cwd: ROOT })

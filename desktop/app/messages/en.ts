@@ -324,7 +324,6 @@ const CREATE = {
   'options.idleHint': 'The tunnel expires only after it has had no visitors for this long.',
   'port.accepted': 'Enter a port from {min} to {max}.',
   'port.aProgramIsHere': 'a program is running',
-  'port.programIsHere': '{program} is running',
 } as const;
 
 /** Sharing a folder that was dropped on the window. */
@@ -518,8 +517,8 @@ const LOG = {
   'log.searchBy': 'Search {kind, select, connections {addresses} other {paths, headers and bodies}}  ( / )',
   'log.searchPartial': 'Some compressed bodies were not searched, because there are too many.',
   'log.tunnelGone': 'This tunnel is no longer in the list.',
-  'log.pause': 'Pause',
-  'log.paused': 'Paused',
+  'log.freeze': 'Freeze',
+  'log.frozen': 'Frozen',
   'log.noneOfThese': 'No {kind, select, connections {connections} other {requests}} match this filter.',
   'log.noMatch': 'No {kind, select, connections {connection} other {request}} matches “{search}”.',
   'log.parameters': 'Parameters',

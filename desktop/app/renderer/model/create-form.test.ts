@@ -207,8 +207,8 @@ describe('ports', () => {
   });
 
   it('have a hint about the typed port', () => {
-    assert.equal(portHint('5173', [vite]), 'Vite is running');
-    assert.equal(portHint('5432', [postgres]), 'postgres is running');
+    assert.equal(portHint('5173', [vite]), 'Vite');
+    assert.equal(portHint('5432', [postgres]), 'postgres');
     assert.equal(portHint('9000', [unknown]), 'a program is running');
     assert.equal(portHint('9001', [unknown]), 'nothing listening yet');
     assert.equal(portHint('web', [unknown]), undefined);

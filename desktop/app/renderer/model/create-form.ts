@@ -277,8 +277,7 @@ export function portHint(typed: string, ports: readonly PortView[]): string | un
   if (typeof port === 'string') return undefined;
   const found = ports.find((view) => view.port === port);
   if (found === undefined) return t('port.nothingYet');
-  const program = programName(found);
-  return program === undefined ? t('port.aProgramIsHere') : t('port.programIsHere', { program });
+  return programName(found) ?? t('port.aProgramIsHere');
 }
 
 function words(view: PortView): readonly string[] {

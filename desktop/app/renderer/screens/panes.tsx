@@ -12,12 +12,12 @@ import { requestOfRow } from './log/request-list.tsx';
 import { RequestScreen } from './log/request-screen.tsx';
 import { EditScreen } from './request-editor/edit-screen.tsx';
 import { AboutScreen, SettingsScreen } from './settings-screen.tsx';
-import { TunnelsScreen } from './tunnels/tunnels-screen.tsx';
+import { Empty, TunnelsScreen } from './tunnels/tunnels-screen.tsx';
 
 /** Wide enough for the tunnels as rows, and a log or another opened screen beside them. */
 const WIDE = '(width >= 720px)';
 /** Also wide enough for a request beside its log. */
-const WIDEST = '(width >= 1100px)';
+const WIDEST = '(width >= 1000px)';
 
 /** Whether the tunnels are rows beside a log. */
 export function isWideWindow(): boolean {
@@ -51,7 +51,8 @@ export function Panes(): JSX.Element {
       : undefined;
   const hasOpened = !isHome && route.screen !== 'log';
   const hasLog = logKey !== undefined;
-  const { undos } = snapshot;
+  const { tunnels, others, names, undos } = snapshot;
+  const hasNothing = tunnels.length + others.length + names.length === 0;
   return (
     <div
       class={`panes ${isWide ? 'panes-wide' : ''} ${hasLog && hasOpened ? 'panes-three' : ''}`}
@@ -82,7 +83,7 @@ export function Panes(): JSX.Element {
         {hasOpened && <Opened />}
         {isWide && !hasLog && !hasOpened && (
           <main class="screen centred">
-            <p class="dim">{t('panes.openRequests')}</p>
+            {hasNothing ? <Empty /> : <p class="dim">{t('panes.openRequests')}</p>}
           </main>
         )}
       </UndoContext.Provider>

@@ -19,7 +19,7 @@ import { Menu, MoreButton, type Spot, spotBelow } from '../../view/menu.tsx';
 import { Screen } from '../../view/screen.tsx';
 import { useExport } from '../transfer.tsx';
 import { Address, CopyAddress } from '../tunnels/others.tsx';
-import { TunnelControls } from '../tunnels/tunnel-controls.tsx';
+import { awaitsFirst, TunnelControls } from '../tunnels/tunnel-controls.tsx';
 import { RequestList, RequestMenu, type RowMenu, useRequestActs } from './request-list.tsx';
 import { type Log, useLog } from './use-log.ts';
 
@@ -62,6 +62,8 @@ export function LogScreen({
   const requests = useMemo(() => all && foundRequests(all, search, elsewhere.ids), [all, search, elsewhere]);
   const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
   const ids = shown?.map(({ id }) => id) ?? [];
+  // There is nothing to search, and its controls say how to be the first visitor.
+  const isWaiting = (all?.length ?? 0) === 0 && search === '' && own !== undefined && awaitsFirst(own);
   const newest = frozen?.[0]?.id ?? 0;
   const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
   useKey(
@@ -98,13 +100,15 @@ export function LogScreen({
           isQuiet={outageView(snapshot) !== undefined}
         />
       )}
-      <SearchField
-        id="search-requests"
-        label={t('log.search', { kind })}
-        placeholder={t('log.searchBy', { kind })}
-        value={search}
-        onChange={(text) => show({ part, search: text })}
-      />
+      {!isWaiting && (
+        <SearchField
+          id="search-requests"
+          label={t('log.search', { kind })}
+          placeholder={t('log.searchBy', { kind })}
+          value={search}
+          onChange={(text) => show({ part, search: text })}
+        />
+      )}
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}
       <Failure problem={clear.error ?? rowAction.error ?? har.error ?? log.problem} />
       {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
@@ -112,14 +116,14 @@ export function LogScreen({
         <div class="log-bar">
           <PartRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
           <Button
-            look="link"
+            look="link last"
             aria-pressed={frozen !== undefined}
             act={() => setFrozen(frozen === undefined ? log.requests : undefined)}
           >
             {frozen === undefined
-              ? t('log.pause')
+              ? t('log.freeze')
               : waiting === 0
-                ? t('log.paused')
+                ? t('log.frozen')
                 : t('log.newOnes', { count: waiting })}
           </Button>
         </div>
@@ -128,7 +132,7 @@ export function LogScreen({
         <p class="dim nothing">{t('log.noneOfThese', { kind })}</p>
       )}
       {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
-      {requests?.length === 0 && <NoRequests tunnel={tunnel} search={search} />}
+      {requests?.length === 0 && !isWaiting && <NoRequests tunnel={tunnel} search={search} />}
       {shown !== undefined && (
         <RequestList
           tunnelKey={tunnelKey}

@@ -16,6 +16,7 @@ import {
 } from '../../model/create-form.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { useEscape } from '../../view/keyboard.ts';
+import { Icon } from '../../view/icons.tsx';
 import { Button, described, Failure, Form, Input } from '../../view/kit.tsx';
 import { type FormFieldProps, useFormContext } from './domain-field.tsx';
 import { Options } from './options.tsx';
@@ -131,11 +132,15 @@ export function CreateBar({
           <PortField draft={draft} problem={problems.port} change={change} />
           <Button
             id="options-button"
+            aria-label={t('create.options')}
             aria-expanded={isOpen}
             aria-controls="options"
+            title={t('create.options')}
             act={() => setOpen(!isOpen)}
           >
-            {t('create.options')}
+            {/* One of both, as there is room. */}
+            <span>{t('create.options')}</span>
+            <Icon name={isOpen ? 'next' : 'previous'} />
           </Button>
           <Button look="button primary" isBusy={create.isBusy}>
             {t(create.isBusy ? 'create.exposing' : 'create.expose')}
@@ -164,6 +169,7 @@ function PortField({ draft, problem, change }: FormFieldProps): JSX.Element {
   const suggested = suggestedPorts(free, text);
   const active = suggested.findIndex((view) => view.port === chosen);
   const isShown = isOpen && suggested.length > 0;
+  const hint = portHint(text, context.ports);
 
   const field = useRef<HTMLInputElement>(null);
   const taken = useRef<string>(undefined);
@@ -211,7 +217,7 @@ function PortField({ draft, problem, change }: FormFieldProps): JSX.Element {
 
   return (
     <div class="port-field">
-      <label class="dim" for="port">
+      <label class="dim cut" for="port">
         {t('port.label')}
       </label>
       <Input
@@ -240,8 +246,8 @@ function PortField({ draft, problem, change }: FormFieldProps): JSX.Element {
         onKeyDown={onKeyDown}
         onBlur={close}
       />
-      <span id="port-hint" class="port-hint hint cut">
-        {portHint(text, context.ports)}
+      <span id="port-hint" class="port-hint hint cut" title={hint}>
+        {hint}
       </span>
       <ul id="ports" class="ports" role="listbox" aria-label={t('port.inUse')} hidden={!isShown}>
         {suggested.map((view, index) => (

@@ -117,10 +117,10 @@ function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
 /** The bytes in both directions. */
 function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
   return (
-    <>
+    <span class="traffic spaced">
       <Bytes arrow="↑" said="meta.received" bytes={bytesText(bytesIn)} />
       <Bytes arrow="↓" said="meta.sent" bytes={bytesText(bytesOut)} />
-    </>
+    </span>
   );
 }
 

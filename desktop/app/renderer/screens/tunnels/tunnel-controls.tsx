@@ -80,7 +80,7 @@ export function TunnelControls({
           </>
         )}
         <Project tunnel={tunnel} />
-        <span class="chip fact cut">
+        <span class="chip fact">
           <span aria-hidden="true">→</span> <span class="unseen">{t('meta.leadsTo')} </span>
           <LeadsTo tunnel={tunnel} />
         </span>
@@ -110,7 +110,7 @@ export function TunnelControls({
       )}
       {!live && <EndedRow tunnel={tunnel} kept={kept} message={message} action={action} />}
       <Failure problem={action.error} />
-      {isAtRest && (shape === 'online' || shape === 'soon') && !isRaw(tunnel) && <Waiting tunnel={tunnel} />}
+      {isAtRest && awaitsFirst(tunnel) && <Waiting tunnel={tunnel} />}
     </div>
   );
 }
@@ -194,13 +194,15 @@ function Links({
   );
 }
 
+/** Whether a tunnel could be visited, and nobody has come yet. */
+export function awaitsFirst(tunnel: TunnelView): boolean {
+  const { status, localProblem, requests, recent, knocks } = tunnel;
+  const isFine = status.name === 'online' && localProblem === undefined && !isRaw(tunnel);
+  return isFine && requests === 0 && recent.length === 0 && knocks.length === 0;
+}
+
 /** Until the first visitor comes: how to be it. */
-function Waiting({
-  tunnel: { url, lock, knocks, requests, recent },
-}: {
-  tunnel: TunnelView;
-}): JSX.Element | null {
-  if (requests > 0 || recent.length > 0 || knocks.length > 0) return null;
+function Waiting({ tunnel: { url, lock } }: { tunnel: TunnelView }): JSX.Element {
   const command = `curl ${url}`;
   return (
     <div class="waiting below">

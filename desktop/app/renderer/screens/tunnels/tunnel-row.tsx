@@ -32,11 +32,15 @@ export function TunnelRow({ tunnel, ...rest }: ButtonProps & { tunnel: TunnelVie
           {isWrong ? localProblem.text : word}
         </span>
         {!isWrong && (
-          <span class="cut">
+          <span class="leads">
             <LeadsTo tunnel={tunnel} isShort />
           </span>
         )}
-        {door !== undefined && <span class="chip fact locked cut">{door}</span>}
+        {door !== undefined && (
+          <span class="chip fact locked">
+            <span class="cut">{door}</span>
+          </span>
+        )}
         {requests > 0 && (
           <span class="requests">
             <span aria-hidden="true">{countText(requests)}</span>
@@ -81,16 +85,20 @@ export function LeadsTo({
 }): JSX.Element {
   return (
     <>
-      {folder === undefined ? (
-        <b dir="ltr">{isShort ? `:${localPort}` : `localhost:${localPort}`}</b>
-      ) : (
-        rich('meta.folder', { folder })
-      )}
+      <span class="cut">
+        {folder === undefined ? (
+          <b dir="ltr">
+            {!isShort && <span class="host">localhost</span>}:{localPort}
+          </b>
+        ) : (
+          rich('meta.folder', { folder })
+        )}
+      </span>{' '}
       {framework !== undefined && (
-        <>
-          {isShort ? ' · ' : ' '}
+        <span class="framework cut">
+          {isShort && '· '}
           <bdi>{framework}</bdi>
-        </>
+        </span>
       )}
     </>
   );

@@ -1,7 +1,7 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect } from 'preact/hooks';
-import { keptNames, type PortView, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
+import { keptNames, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
@@ -48,7 +48,7 @@ export function TunnelsScreen({
   const shell = useShell();
   const { isOfCommand, bridge } = shell;
   const settings = settingsAction();
-  const { tunnels, others, names, ports } = snapshot;
+  const { tunnels, others, names } = snapshot;
   const kept = keptNames(tunnels, names);
   const unused = names.filter((name) => !name.isLive && ![...kept.values()].includes(name));
   // A page in a browser is not told that the computer sleeps.
@@ -104,7 +104,7 @@ export function TunnelsScreen({
             onChange={setSearch}
           />
         )}
-        {all === 0 && <Empty ports={ports} />}
+        {all === 0 && !isPane && <Empty />}
         {all > 0 && typed !== '' && shown.length + shownOthers.length + shownNames.length === 0 && (
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
@@ -181,8 +181,9 @@ const RailRow = memo(function RailRow({
 });
 
 /** The list before the first tunnel: what to do, in two lines; or what the command is doing. */
-function Empty({ ports: [likeliest] }: { ports: readonly PortView[] }): JSX.Element {
+export function Empty(): JSX.Element {
   const { isOfCommand } = useShell();
+  const [likeliest] = useWindow().snapshot.ports;
   const words =
     likeliest === undefined
       ? t('tunnels.startServer')
