@@ -83,6 +83,11 @@ export const LOG_EVENTS = {
     level: 'warn',
     meaning: '`serve --replace` will not find this relay; `reason` says why. Everything else works',
   },
+  'worker hung': {
+    level: 'error',
+    meaning:
+      'a process of the relay (see `pid`) has not responded for 10 s, so it is killed; `worker lost` follows',
+  },
   'worker lost': {
     level: 'error',
     meaning:

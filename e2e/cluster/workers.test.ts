@@ -98,6 +98,21 @@ describe('a relay of three processes', () => {
     assert.equal((await new Api(relay, relay.bootstrapKey).list()).length, 1);
   });
 
+  it('replaces one that hangs, while the others serve', async () => {
+    const relay = await start();
+    const [hung] = workersOf(relay);
+    assert.ok(hung !== undefined);
+    process.kill(hung, 'SIGSTOP');
+    scope.defer(() => isWorker(hung) && process.kill(hung, 'SIGKILL'));
+    await createAccount(relay);
+    await eventually(60_000, () => {
+      assert.equal(isWorker(hung), false);
+      assert.equal(workersOf(relay).length, WORKERS);
+    });
+    assert.match(relay.child.stderr, new RegExp(`"pid":${hung},"msg":"worker hung"`));
+    await createAccount(relay);
+  });
+
   it('ends with its first process, however that ends, and leaves the port free', async () => {
     const relay = await start();
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {

@@ -36,6 +36,8 @@ export type WorkerMessage =
   | { readonly kind: 'refused'; readonly failure: SystemFailure }
   /** Its visitors no longer need other workers' clients. */
   | { readonly kind: 'settled' }
+  /** The answer to the same question. */
+  | { readonly kind: 'alive' }
   /** what all workers log alike */
   | { readonly kind: 'log'; readonly event: LogEvent; readonly fields: LogFields | undefined }
   /** for the relay that this one has replaced */
@@ -65,6 +67,7 @@ export type PrimaryMessage =
   | { readonly kind: 'news'; readonly text: string }
   /** What all other workers count has changed. */
   | { readonly kind: 'counts'; readonly changes: CountChanges }
+  | { readonly kind: 'alive' }
   | { readonly kind: 'reload' }
   | { readonly kind: 'stop'; readonly deadlineMs: number }
   /** Every worker has settled. */

@@ -189,6 +189,8 @@ export class PrimaryLink {
         return this.#hearNews(message.text);
       case 'counts':
         return this.counts.hear(message.changes);
+      case 'alive':
+        return this.#send(message);
       case 'reload':
         return this.#served?.reload();
       case 'settled':

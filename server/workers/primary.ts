@@ -36,6 +36,7 @@ import {
 } from './messages.ts';
 import { HEARD_MS } from './primary-link.ts';
 import { SharedListeners } from './shared-listeners.ts';
+import { WORKER_WATCH_MS, WorkerWatch } from './worker-watch.ts';
 
 /** A worker that lived for less is replaced only after this time, so that one that cannot start does not keep a core busy. */
 export const WORKER_RESTART_MS = 1000;
@@ -51,8 +52,6 @@ const WORKER_READ_MS = 400;
 const LOG_ONCE_MS = 10_000;
 /** How long a worker may take to say what it has counted; it is left out of the sum otherwise. */
 const WORKER_METRICS_MS = 2000;
-/** Maximum number of messages that a worker has not read; one that no longer reads any is ended. */
-export const WORKER_UNREAD_MAX = 20_000;
 /** Numbers of passed visitors that belong to one worker. */
 const PASSED_NUMBERS = 2 ** 40;
 
@@ -112,8 +111,6 @@ interface Worker {
   /** tasks that it has not done yet */
   readonly tasks: PendingCalls;
   incarnation: string | undefined;
-  /** messages that it has not read yet */
-  unread: number;
   isServing: boolean;
   hasSettled: boolean;
 }
@@ -131,6 +128,13 @@ class Primary {
   readonly #listeners: SharedListeners;
   readonly #secret = randomBytes(32).toString('hex');
   readonly #workers = new Set<Worker>();
+  readonly #watch = new WorkerWatch<Worker>(
+    (worker) => tell(worker, { kind: 'alive' }),
+    ({ process }) => {
+      this.#log('worker hung', { pid: process.pid });
+      process.kill('SIGKILL');
+    },
+  );
   /** entries that other workers are about to repeat */
   readonly #logged = new Set<string>();
   readonly #steps: Record<Extract<Ask, { step: unknown }>['step'], Step>;
@@ -166,6 +170,7 @@ class Primary {
     this.#isCommitted = true;
     this.#listeners.closeOthers();
     this.#access.start(() => this.#followAccess());
+    setInterval(() => this.#watch.tick(this.#serving), WORKER_WATCH_MS).unref();
     return serving;
   }
 
@@ -285,7 +290,6 @@ class Primary {
       hear: (text) => tell(worker, { kind: 'news', text }),
       tasks: new PendingCalls(clock, WORKER_TASK_MS),
       incarnation: undefined,
-      unread: 0,
       isServing: false,
       hasSettled: false,
     };
@@ -340,6 +344,8 @@ class Primary {
         return;
       case 'refused':
         return this.#started.reject(systemErrorOf(message.failure));
+      case 'alive':
+        return this.#watch.heard(worker);
       case 'log':
         return this.#logOnce(message.event, message.fields);
       case 'settled':
@@ -495,10 +501,5 @@ function ask(worker: Worker, task: WorkerTask, timeoutMs?: number): Promise<unkn
 
 /** What is sent to a worker that has just ended is lost with it. */
 function tell(worker: Worker, message: PrimaryMessage, handle?: object, sent = (): void => {}): void {
-  worker.unread += 1;
-  if (worker.unread > WORKER_UNREAD_MAX) worker.process.kill('SIGKILL');
-  worker.process.send(message, handle as never, {}, () => {
-    worker.unread -= 1;
-    sent();
-  });
+  worker.process.send(message, handle as never, {}, sent);
 }
