@@ -46,8 +46,6 @@ const SAME = new Set([
   'request.curl',
   'request.phase.rest',
   'request.phase.waiting',
-  'request.tab.cookies',
-  'request.tab.query',
   'settings.account.relay',
   'settings.app',
   'signIn.relay',

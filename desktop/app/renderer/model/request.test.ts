@@ -5,9 +5,13 @@ import type { LogUpdate } from '../../../client/inspector/records.ts';
 import {
   agoText,
   breakText,
+  countsMark,
+  countsWords,
+  headersSummary,
   hiddenSecrets,
   importedWords,
   joinedMessages,
+  kindWords,
   knownUpTo,
   listedMessages,
   messageWords,
@@ -37,6 +41,20 @@ import {
 
 const ago = (seconds: number): string => agoText(0, seconds * 1000);
 
+describe('the summary of headers', () => {
+  it('has the type and the connection, without parameters', () => {
+    assert.equal(
+      headersSummary([
+        ['Connection', 'keep-alive'],
+        ['Content-Type', 'text/html; charset=utf-8'],
+        ['X-Other', 'x'],
+      ]),
+      'text/html · keep-alive',
+    );
+    assert.equal(headersSummary([]), '');
+  });
+});
+
 describe('a row of the request log', () => {
   it('shows the outcome', () => {
     assert.equal(outcome(exampleRequest({ status: 304 })), 'fine');
@@ -59,6 +77,18 @@ describe('a row of the request log', () => {
     assert.deepEqual([outcome(reset), statusText(reset)], ['broken', 'reset']);
     assert.equal(breakText(reset), 'The local service broke it off.');
     assert.equal(sizesText({ bytesIn: 2048, bytesOut: 10 }), '2 KiB in, 10 B out');
+  });
+
+  it('shows the messages of a connection, and that it is open', () => {
+    const counts = { kind: 'websocket', fromVisitor: 1, fromService: 3400, control: 5 } as const;
+    const socket = exampleRequest({ status: 101, durationMs: undefined, messages: counts });
+    assert.deepEqual([outcome(socket), statusText(socket), timeText(socket)], ['live', '101', 'open']);
+    assert.equal(countsMark(counts), '↑ 1 ↓ 3,400');
+    assert.equal(countsWords(counts), '1 message from the visitor, 3,400 from your server');
+    assert.equal(countsWords({ ...counts, fromVisitor: 0, fromService: 0 }), 'No messages');
+    const events = { ...counts, kind: 'event-stream', fromVisitor: 0 } as const;
+    assert.equal(countsMark(events), '3,400 events');
+    assert.equal(timeText(exampleRequest({ durationMs: 1200, messages: events })), '1.2 s');
   });
 
   it('is live while its response arrives, and not yet fine', () => {
@@ -329,7 +359,14 @@ describe('the messages of a WebSocket in the window', () => {
     assert.equal(previewText(close), '1000 bye');
     assert.equal(previewText(socketMessage(1, { form: 'unreadable' })), 'Could not be decompressed');
     const long = new TextEncoder().encode('é'.repeat(500));
-    assert.ok(previewText(socketMessage(1, { body: long })).startsWith('éé'));
+    for (const kind of ['text', 'event'] as const)
+      assert.ok(previewText(socketMessage(1, { kind, body: long })).startsWith('éé'));
+  });
+
+  it('have the type and the id of an event', () => {
+    const event = socketMessage(2, { kind: 'event', event: { name: 'price\u202e', id: '7' } });
+    assert.match(messageWords(0, event), /^Message 2, from your server, price\\u\{202e\}, .*, 6 B, id 7$/);
+    assert.equal(kindWords({ ...event, event: { name: undefined, id: undefined } }), 'event');
   });
 
   it('say who sent them, and how they were compressed', () => {

@@ -6,6 +6,7 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../shared/version.ts';
 import {
   closeText,
+  countsText,
   isUnsent,
   matchingMessages,
   readableTarget,
@@ -15,6 +16,7 @@ import {
 import {
   fieldValues,
   LOG_START,
+  type MessageCounts,
   type LogPoint,
   type LogUpdate,
   type MessageView,
@@ -29,7 +31,7 @@ import {
 import { agentWords } from '../../ipc/snapshot.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
-import { bytesText, latencyText, preciseClockText } from './numbers.ts';
+import { bytesText, countText, latencyText, preciseClockText } from './numbers.ts';
 
 type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
 
@@ -93,11 +95,12 @@ export function faultWords(code: string): string {
     : t(`request.fault.${known}`);
 }
 
-/** The duration; `live` while the response arrives. */
+/** The duration; `live` while the response arrives, `open` while messages do. */
 export function timeText(request: RequestSummary): string {
   if (outcome(request) === 'unsent') return '';
   if (request.durationMs !== undefined) return latencyText(request.durationMs);
   if (request.connection !== undefined) return '';
+  if (request.messages !== undefined && !request.isBroken) return t('log.open');
   return request.status === undefined || request.isBroken ? '' : t('request.status.live');
 }
 
@@ -120,6 +123,18 @@ export function targetText({ target }: Pick<RequestSummary, 'target'>): string {
 /** The length of the duration bar, from 0 to 1: each factor of ten adds as much, up to 10 s. */
 export function durationFraction(ms: number): number {
   return Math.min(1, Math.log10(1 + Math.max(0, ms)) / 4);
+}
+
+/** The messages of a connection, short: `↑ 12 ↓ 340`, or `9 events`. */
+export function countsMark(counts: MessageCounts): string {
+  return counts.kind === 'websocket' ? countsText(counts, countText) : countsWords(counts);
+}
+
+/** The same in words. */
+export function countsWords({ kind, fromVisitor, fromService }: MessageCounts): string {
+  if (kind === 'event-stream') return t('log.events', { count: fromService });
+  if (fromVisitor + fromService === 0) return t('log.noMessages');
+  return t('log.messages', { visitor: fromVisitor, service: fromService });
 }
 
 /** The time since a request: `now`, `12 s`, `5 min`, `3 h`, `2 d`. Times in wall-clock ms. */
@@ -145,6 +160,17 @@ export function hiddenSecrets({ startLine, fields }: Pick<RecordedMessage, 'star
     (count, text) => count + text.split(REDACTED).length - 1,
     0,
   );
+}
+
+/** The fields that say most about a message: its type, and whether its connection is kept. */
+export function headersSummary(fields: RecordedMessage['fields']): string {
+  const valueOf = (wanted: string): string =>
+    fields.find(([name]) => name.toLowerCase() === wanted)?.[1].split(';')[0] ?? '';
+  return ['content-type', 'connection']
+    .map(valueOf)
+    .filter((value) => value !== '')
+    .map((value) => escapeUnprintable(value))
+    .join(' · ');
 }
 
 /**
@@ -318,7 +344,9 @@ export function previewText({ kind, form, body, isCut }: SocketMessage): string 
   const start = body.subarray(0, PREVIEW_BYTES);
   // A character may be cut in the middle.
   const isText =
-    body.length > PREVIEW_BYTES || isCut ? !start.includes(0) && kind === 'text' : textIn(body) !== undefined;
+    body.length > PREVIEW_BYTES || isCut
+      ? !start.includes(0) && kind !== 'binary'
+      : textIn(body) !== undefined;
   if (isText) return escapeUnprintable(lenient.decode(start));
   const hex = Array.from(body.subarray(0, HEX_BYTES), (byte) => byte.toString(16).padStart(2, '0'));
   return `${hex.join(' ')}${body.length > HEX_BYTES ? ' …' : ''}`;
@@ -331,13 +359,20 @@ export function messageTime(startedAt: number, { atMs }: SocketMessage): string 
 
 /** What it is, for screen readers and above its content. */
 export function messageWords(startedAt: number, message: SocketMessage): string {
-  return t('socket.message', {
+  const { id } = message.event ?? {};
+  const words = t('socket.message', {
     id: message.id,
     sender: t(message.isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService'),
-    kind: t(`socket.kind.${message.kind}`),
+    kind: kindWords(message),
     time: messageTime(startedAt, message),
     size: sizeText(message),
   });
+  return id === undefined ? words : `${words}, ${t('socket.eventId', { id: escapeUnprintable(id) })}`;
+}
+
+/** What it is, or the type of an event. */
+export function kindWords({ kind, event }: SocketMessage): string {
+  return event?.name === undefined ? t(`socket.kind.${kind}`) : escapeUnprintable(event.name);
 }
 
 /** Size on its row: of its content, as far as that is known. */

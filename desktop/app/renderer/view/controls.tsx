@@ -11,8 +11,6 @@ export interface CopiedThing extends TextValues {
   readonly kind:
     | 'requestHeaders'
     | 'responseHeaders'
-    | 'rawRequest'
-    | 'rawResponse'
     | 'header'
     | 'jsonValue'
     | 'jsonPath'

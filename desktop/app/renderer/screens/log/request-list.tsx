@@ -3,7 +3,9 @@ import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
 import { REDACTED } from '../../../../../shared/version.ts';
+import { methodText } from '../../../../client/inspector/readable.ts';
 import {
+  type MessageCounts,
   type RequestSummary,
   type SignatureView,
   WEBHOOK_PROVIDERS,
@@ -13,6 +15,8 @@ import { type RequestActs, requestActs } from '../../model/actions.ts';
 import { clockText } from '../../model/numbers.ts';
 import {
   agoText,
+  countsMark,
+  countsWords,
   durationFraction,
   outcome,
   signatureMark,
@@ -328,7 +332,7 @@ const RowButton = memo(function RowButton({
 }: Row & Pick<RowSpot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
   const { go } = useShell();
   const target = targetText(request);
-  const { id, replayOf, isImported, rehearsed, webhook } = request;
+  const { id, replayOf, isImported, rehearsed, webhook, messages } = request;
   const sizes = request.connection === undefined ? '' : sizesText(request);
   const kinds = [`row-${outcome(request)}`];
   if (isInLog) kinds.push('row-timed');
@@ -342,7 +346,7 @@ const RowButton = memo(function RowButton({
       act={() => go({ screen: 'request', key: tunnelKey, id })}
     >
       <span class="method cut" dir="ltr">
-        {escapeUnprintable(request.method)}
+        {escapeUnprintable(methodText(request))}
       </span>
       <span class="target cut" dir="ltr" title={`${target} ${sizes}`.trim()}>
         {replayOf !== undefined && (
@@ -371,7 +375,11 @@ const RowButton = memo(function RowButton({
           </>
         )}
         <SignatureMark signature={request.signature} />
-        {sizes === '' ? (
+        {messages !== undefined ? (
+          <span class="carrier">
+            <span class="cut">{target}</span> <Counts of={messages} />
+          </span>
+        ) : sizes === '' ? (
           target
         ) : (
           <span class="raw">
@@ -383,12 +391,25 @@ const RowButton = memo(function RowButton({
       <span class={`status cut status-${outcome(request)}`}>{statusText(request)}</span>
       <span class="took">
         {timeText(request)}
-        {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
+        {isInLog && messages === undefined && request.durationMs !== undefined && (
+          <DurationBar ms={request.durationMs} />
+        )}
       </span>
       {isInLog && <Ago startedAt={request.startedAt} />}
     </Button>
   );
 });
+
+/** The messages that a connection has carried. */
+function Counts({ of }: { of: MessageCounts }): JSX.Element {
+  const words = countsWords(of);
+  return (
+    <span class="chip-mark" title={words}>
+      <span aria-hidden="true">{countsMark(of)}</span>
+      <span class="unseen">{words}</span>
+    </span>
+  );
+}
 
 /** Decorative, because the words beside it contain the same. */
 function DurationBar({ ms }: { ms: number }): JSX.Element {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../../shared/unprintable.ts';
+import { methodText } from '../../../../client/inspector/readable.ts';
 import type { DetailView } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { clockText } from '../../model/numbers.ts';
@@ -57,7 +58,7 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
       title={
         detail === undefined
           ? t('request.request')
-          : `${escapeUnprintable(detail.method)} ${targetText(detail)}`
+          : `${escapeUnprintable(methodText(detail))} ${targetText(detail)}`
       }
       titleDir={detail === undefined ? undefined : 'ltr'}
       actions={tunnel && <span class="dim cut">{tunnel.slug}</span>}
@@ -109,7 +110,8 @@ function Messages(props: Shown): JSX.Element {
 
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
-  const { startedAt, isBroken, status, visitor, replayOf, isImported, rehearsed } = detail;
+  const { startedAt, durationMs, isBroken, status, visitor, replayOf, isImported, rehearsed, messages } =
+    detail;
   const from = fromText(detail);
   return (
     <p class="line spaced dim">
@@ -119,6 +121,9 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
       <span>{timeText(detail)}</span>
       <span>{sizesText(detail)}</span>
       <span>{clockText(startedAt)}</span>
+      {messages !== undefined && durationMs !== undefined && (
+        <span>{t('request.endedAt', { time: clockText(startedAt + durationMs) })}</span>
+      )}
       {from !== undefined && <span>{from}</span>}
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {breakText(detail) !== undefined && <span class="status-broken">{breakText(detail)}</span>}

@@ -6,7 +6,9 @@ import type { DetailView } from '../../../../client/inspector/records.ts';
 import type { Problem } from '../../../ipc/snapshot.ts';
 import { t } from '../../../messages/translate.ts';
 import {
+  countsWords,
   joinedMessages,
+  kindWords,
   knownUpTo,
   listedMessages,
   messageBody,
@@ -29,7 +31,7 @@ const SENDERS: readonly Sender[] = ['both', 'visitor', 'service'];
 
 /** The messages of a WebSocket: a list, and the chosen one in full. */
 export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
-  const { id, startedAt, durationMs } = detail;
+  const { id, startedAt, durationMs, messages: counts } = detail;
   const { known, problem } = useMessages(tunnelKey, id, durationMs === undefined);
   const [sender, setSender] = useState<Sender>('both');
   const [typed, setTyped] = useState('');
@@ -46,15 +48,25 @@ export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: Detai
     <section class="message socket box stack copied-by-hand" aria-label={t('socket.title')}>
       <Failure problem={problem} />
       {known?.problem !== undefined && <Notice>{t(`socket.problem.${known.problem}`)}</Notice>}
-      <div class="line split">
-        <b>{t('socket.messages', { count: known?.count ?? 0 })}</b>
-        <Toggles
-          label={t('socket.from')}
-          choices={SENDERS.map((each) => [each, t(`socket.${each}`)])}
-          value={sender}
-          choose={setSender}
-        />
-      </div>
+      {counts !== undefined && (
+        <div class="line split">
+          <span>
+            {countsWords(counts)}
+            {counts.control > 0 && (
+              <span class="dim"> · {t(`socket.control.${counts.kind}`, { count: counts.control })}</span>
+            )}
+          </span>
+          {counts.kind === 'websocket' && (
+            <Toggles
+              label={t('socket.from')}
+              choices={SENDERS.map((each) => [each, t(`socket.${each}`)])}
+              value={sender}
+              choose={setSender}
+            />
+          )}
+        </div>
+      )}
+      {messages?.some(({ form }) => form !== 'plain') === true && <p class="hint">{t('socket.deflate')}</p>}
       <SearchField id="filter-messages" label={t('socket.filter')} value={typed} onChange={setTyped} />
       {listed !== undefined && listed.length > 0 ? (
         <MessageList startedAt={startedAt} messages={listed} chosen={chosen} choose={setChosen} />
@@ -188,7 +200,8 @@ const MessageRow = memo(function MessageRow({
   isTabStop: boolean;
   choose: (id: number) => void;
 }): JSX.Element {
-  const { id, isFromVisitor, kind } = message;
+  const { id, isFromVisitor, kind, event } = message;
+  const isUsual = kind === 'text' || (kind === 'event' && event?.name === undefined);
   return (
     <Button
       look={`row socket-row ${isFromVisitor ? 'socket-in' : ''}`}
@@ -204,7 +217,7 @@ const MessageRow = memo(function MessageRow({
         <span class="unseen">{t(isFromVisitor ? 'socket.fromVisitor' : 'socket.fromService')} </span>
       </span>
       <span class="target mono cut" dir="ltr">
-        {kind !== 'text' && <span class="dim">{t(`socket.kind.${kind}`)} </span>}
+        {!isUsual && <span class="dim">{kindWords(message)} </span>}
         {previewText(message)}
       </span>
       <span class="socket-size cut">{rowSize(message)}</span>
