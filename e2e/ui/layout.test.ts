@@ -68,15 +68,25 @@ describe('the window,', () => {
       });
     }
 
-    it('shows a response and its request side by side if both have room', async () => {
+    it('shows a response and its request side by side if both have room, else one below the other', async () => {
       const page = await openRequest(WIDE);
-      const boxOf = (name: string) => page.getByRole('region', { name, exact: true }).boundingBox();
-      const [response, request] = await Promise.all([boxOf('Response'), boxOf('Request')]);
-      assert.ok(response !== null && request !== null && request.x >= response.x + response.width);
+      const boxes = async () => {
+        const [response, request] = await Promise.all(
+          ['Response', 'Request'].map((name) =>
+            page.getByRole('region', { name, exact: true }).boundingBox(),
+          ),
+        );
+        assert.ok(response && request);
+        return { response, request };
+      };
+      const { response, request } = await boxes();
+      assert.ok(request.x >= response.x + response.width);
       await page.setViewportSize({ width: 1200, height: 900 });
-      await page.getByRole('region', { name: 'Request', exact: true }).waitFor({ state: 'hidden' });
-      await page.getByRole('button', { name: 'Request', exact: true }).click();
-      await page.getByRole('region', { name: 'Request', exact: true }).waitFor();
+      await eventually(20_000, async () => {
+        const narrow = await boxes();
+        assert.ok(narrow.request.y >= narrow.response.y + narrow.response.height);
+        assert.ok(narrow.request.y + narrow.request.height <= 900);
+      });
     });
 
     it('shows Send, the result and the first difference of an edited request', async () => {

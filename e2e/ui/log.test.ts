@@ -6,14 +6,7 @@ import type { Page } from 'playwright-core';
 import type { Har } from '../../desktop/client/inspector/har.ts';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import {
-  appScenarios,
-  chooseFromPalette,
-  chooseMore,
-  chooseOfLog,
-  expose,
-  showRequest,
-} from './support/fixture.ts';
+import { appScenarios, chooseFromPalette, chooseMore, chooseOfLog, expose } from './support/fixture.ts';
 import { focused, reads, visit } from './support/visit.ts';
 
 /** Waits until the log lists these addresses. */
@@ -116,16 +109,17 @@ appScenarios('the request log', (fixture) => {
     await page.getByLabel('Search requests').fill('');
     await row(page, /^POST \/order/).click();
     await reads(page.getByRole('region', { name: 'Response body' }), /"asked": 3/);
-    const request = await showRequest(page);
-    await request.getByText(/^POST \/order\?token=\[redacted\]/).waitFor();
-    await request.getByRole('cell', { name: 'application/json' }).waitFor();
+    const request = page.getByRole('region', { name: 'Request', exact: true });
     await page.getByRole('region', { name: 'Request body' }).getByText('"mugs": 2').waitFor();
-    const table = page.getByRole('table', { name: 'Parameters' });
+    await request.getByRole('tab', { name: 'Query 3' }).click();
+    const table = page.getByRole('table', { name: 'Query' });
     assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
       '[redacted]',
       'café au lait',
       '<img src=x>',
     ]);
+    await request.getByRole('tab', { name: /^Headers/ }).click();
+    await request.getByRole('cell', { name: 'application/json' }).waitFor();
 
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByText('Copied as a curl command, without secrets.').waitFor({ state: 'attached' });

@@ -1,7 +1,7 @@
 /** A request with its bodies, and the messages of a WebSocket; main has recorded them, and is scripted. */
 import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { detailView } from '../../desktop/client/inspector/decode-body.ts';
 import type {
   RecordedMessage,
@@ -13,7 +13,6 @@ import { exampleDetail, exampleRequest } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { logOf, scripted, SHOP } from './gallery/scripted.ts';
-import { showRequest } from './support/fixture.ts';
 import { assertReadable, colorOf } from './support/readable.ts';
 import { openScripted } from './support/running-app.ts';
 import type { ScriptedHandlers, ScriptedMain } from './support/scripted-main.ts';
@@ -21,6 +20,7 @@ import { reads } from './support/visit.ts';
 
 const TEXT = { 'Content-Type': 'text/plain' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
+const tabsOf = (part: Locator) => part.getByRole('tab').allInnerTexts();
 const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true });
 
 /** @param isTruncated whether the rest of the body was not recorded */
@@ -307,14 +307,14 @@ describe('one request in full', () => {
       }),
     );
     await page.getByRole('button', { name: 'POST /live 200' }).click();
-    const request = await showRequest(page);
+    const request = page.getByRole('region', { name: 'Request', exact: true });
     await request.getByRole('button', { name: 'Find' }).click();
     await request.getByRole('searchbox').fill('mug');
     await request.getByText('1 of 2').waitFor();
     await page.keyboard.press('Enter');
     await request.getByText('2 of 2').waitFor();
     body += 'two\n';
-    await page.locator('.message-response').getByText('two').waitFor({ state: 'attached' });
+    await answer(page).getByText('two').waitFor();
     // All effects have happened two frames later.
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     assert.equal(await request.getByText('2 of 2').count(), 1);
@@ -346,9 +346,7 @@ describe('one request in full', () => {
       '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, 'x'],
     });
     await show('/');
-    await answer(page)
-      .getByRole('button', { name: /headers/, expanded: false })
-      .click();
+    await answer(page).getByRole('tab', { name: 'Headers 2' }).click();
     const table = answer(page).getByRole('table', { name: 'Headers' });
     await table.getByRole('row', { name: 'x-second two' }).hover();
     await table.getByRole('button', { name: 'Copy the value of x-second' }).click();
@@ -356,6 +354,49 @@ describe('one request in full', () => {
     await eventually(20_000, () =>
       assert.deepEqual(copied(), ['two', 'x-first: caf\u00e9\nx-second: two\n']),
     );
+  });
+
+  it('has a tab for each part of a message that is there, for the keyboard, and keeps to the chosen one', async () => {
+    const fields = { Host: 'x', Cookie: 'sid=[redacted]; theme=dark', 'Content-Type': 'application/json' };
+    const recent = ['/a?q=caf%C3%A9&q=%zz', '/b'].map((target, id) => exampleRequest({ id: id + 1, target }));
+    const { page, copied } = await open(recent, (request) =>
+      exampleDetail({
+        ...request,
+        request: { ...message(fields, '{"é":1}'), startLine: `GET ${request.target} HTTP/1.1` },
+        response: message(request.id === 1 ? { 'Set-Cookie': 'sid=[redacted]; Path=/' } : {}, ''),
+      }),
+    );
+    const request = page.getByRole('region', { name: 'Request', exact: true });
+    const rows = request.getByRole('row');
+    await page.getByRole('button', { name: /GET .a.q=/ }).click();
+    await request.getByRole('tab', { name: 'Request', selected: true }).waitFor();
+    assert.deepEqual(await tabsOf(request), ['Request', 'Query 2', 'Headers 3', 'Cookies 2', 'Raw']);
+    // Without a body, the headers are the first thing to see.
+    await answer(page).getByRole('tab', { name: 'Headers 1', selected: true }).waitFor();
+    assert.deepEqual(await tabsOf(answer(page)), ['Response', 'Headers 1', 'Cookies 1', 'Raw']);
+    await request.getByRole('tab', { name: 'Request' }).focus();
+    for (const [key, tab, texts] of [
+      ['ArrowRight', 'Query 2', ['q café', 'q %zz']],
+      ['End', 'Raw', []],
+      ['ArrowLeft', 'Cookies 2', ['sid [redacted]', 'theme dark']],
+      ['Home', 'Request', []],
+      ['ArrowLeft', 'Raw', []],
+    ] as const) {
+      await page.keyboard.press(key);
+      const chosen = request.getByRole('tab', { name: tab, selected: true });
+      await chosen.and(page.locator(':focus')).waitFor();
+      await request.getByRole('tabpanel', { name: tab }).waitFor();
+      assert.deepEqual(plain(await rows.allInnerTexts()), texts);
+    }
+    await assertReadable(page, 'tabs');
+    await request.getByRole('button', { name: 'Copy the raw request' }).click();
+    const raw = `GET /a?q=caf%C3%A9&q=%zz HTTP/1.1\r\nHost: x\r\nCookie: ${fields.Cookie}\r\nContent-Type: application/json\r\n\r\n{"é":1}`;
+    await eventually(20_000, () => assert.deepEqual(copied(), [raw]));
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: /GET .b 200/ }).click();
+    await request.getByRole('tab', { name: 'Raw', selected: true }).waitFor();
+    assert.deepEqual(await tabsOf(request), ['Request', 'Headers 3', 'Cookies 2', 'Raw']);
+    assert.deepEqual(await tabsOf(answer(page)), ['Response', 'Raw']);
   });
 
   it('lists the messages of a WebSocket one by one, with a filter and each in full', async () => {

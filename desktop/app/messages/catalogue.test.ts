@@ -46,6 +46,8 @@ const SAME = new Set([
   'request.curl',
   'request.phase.rest',
   'request.phase.waiting',
+  'request.tab.cookies',
+  'request.tab.query',
   'settings.account.relay',
   'settings.app',
   'signIn.relay',

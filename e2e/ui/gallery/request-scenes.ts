@@ -208,8 +208,7 @@ export const LOG_SCENES: readonly Scene[] = [
       .first()
       .click();
     await page.locator('.verdict').waitFor();
-    await page.locator('.segments button').last().click();
-    await page.locator('.message-request .tree-row').first().waitFor();
+    await page.locator('.message .tree-row').last().waitFor();
   }),
   scene('socket', SOCKET, async (page) => {
     await openCheckout(page);
@@ -227,7 +226,7 @@ export const LOG_SCENES: readonly Scene[] = [
   }),
   scene('request-find', { tunnels: [SHOP] }, async (page) => {
     await openCheckout(page);
-    const response = page.locator('.message-response');
+    const response = page.locator('.message').first();
     await response.locator('.body-bar button[aria-expanded]').click();
     await response.getByRole('searchbox').fill('mug');
     await response.locator('.tree-target').waitFor();

@@ -174,7 +174,7 @@ async function record(): Promise<void> {
   await look();
   await delay(900);
   await row.click();
-  await page.locator('.message-response').waitFor();
+  await page.locator('.message').first().waitFor();
   await look();
   await delay(900);
 

@@ -159,12 +159,3 @@ export async function chooseOfLog(page: Page, action: string): Promise<void> {
   await page.getByRole('button', { name: 'More actions for the requests' }).click();
   await page.getByRole('menuitem', { name: action }).click();
 }
-
-/** Shows the request of an exchange instead of the response, with its headers. @returns its part of the window */
-export async function showRequest(page: Page): Promise<Locator> {
-  await page.getByRole('button', { name: 'Request', exact: true }).click();
-  const request = page.getByRole('region', { name: 'Request', exact: true });
-  const headers = request.getByRole('button', { name: /^(No|\d+) headers?/ });
-  if ((await headers.getAttribute('aria-expanded')) === 'false') await headers.click();
-  return request;
-}

@@ -632,6 +632,7 @@ describe('a data socket between two relays', () => {
       await passed();
       assert.deepEqual([received, client.text], last);
       assert.deepEqual([client.destroyed, remote.destroyed, done], [true, true, 1]);
+      assert.equal(remote.readableEnded, false, 'looks complete');
     });
 
   it('breaks off a stream that does not say within 5 s what it is for', async () => {

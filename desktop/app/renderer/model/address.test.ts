@@ -1,13 +1,5 @@
 import assert from 'node:assert/strict';
-import {
-  addressParameters,
-  addressParts,
-  domainLabel,
-  NEW_DOMAIN,
-  NO_DOMAIN,
-  readDomainDraft,
-  withDomain,
-} from './address.ts';
+import { addressParts, domainLabel, NEW_DOMAIN, NO_DOMAIN, readDomainDraft, withDomain } from './address.ts';
 
 describe('address parts', () => {
   it('puts the slug of a subdomain first', () => {
@@ -32,37 +24,6 @@ describe('address parts', () => {
       slug: 'shop-2.example.com',
       after: '',
     });
-  });
-});
-
-const shown = (target: string) => addressParameters(`GET ${target} HTTP/1.1`).shown;
-
-describe('parameters of an address', () => {
-  it('are decoded in order, including repeated ones', () => {
-    assert.deepEqual(shown('/a?q=caf%C3%A9+au+lait&tag=1&tag=2&empty=&flag'), [
-      ['q', 'café au lait'],
-      ['tag', '1'],
-      ['tag', '2'],
-      ['empty', ''],
-      ['flag', ''],
-    ]);
-  });
-
-  it('are empty without a query, and unchanged if they cannot be decoded', () => {
-    assert.deepEqual(shown('/a'), []);
-    assert.deepEqual(shown('/a?'), []);
-    assert.deepEqual(shown('/a?x=%zz&y=[redacted]'), [
-      ['x', '%zz'],
-      ['y', '[redacted]'],
-    ]);
-  });
-
-  it('contain no characters that hide or reverse text', () =>
-    assert.deepEqual(shown('/a?%E2%80%AEx=%1b'), [['\\u{202e}x', '\\x1b']]));
-
-  it('are at most 200, with the number of the others', () => {
-    const { shown: kept, more } = addressParameters(`GET /?${'a=1&'.repeat(250)} HTTP/1.1`);
-    assert.deepEqual([kept.length, more], [200, 50]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { DomainView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 
@@ -35,35 +34,6 @@ export function addressParts(url: string, slug: string): AddressParts {
   const path = `/t/${slug}`;
   if (shown.endsWith(path)) return { before: shown.slice(0, -slug.length), slug, after: '' };
   return { before: '', slug: shown, after: '' };
-}
-
-/* The decoded query of an address. */
-
-/** Nobody reads more as a table. */
-const MOST_PARAMETERS = 200;
-
-interface AddressParameters {
-  /** in order, including repeated names */
-  readonly shown: readonly (readonly [name: string, value: string])[];
-  /** the number of parameters left out */
-  readonly more: number;
-}
-
-/**
- * Parses the parameters in the start line of a message as `application/x-www-form-urlencoded` (WHATWG URL, section
- * 5.1), with characters made visible that hide or reverse text. A line without a query, such as that of a response, has
- * none.
- */
-export function addressParameters(startLine: string): AddressParameters {
-  const target = startLine.split(' ')[1] ?? '';
-  const at = target.indexOf('?');
-  const all = at < 0 ? [] : [...new URLSearchParams(target.slice(at + 1))];
-  return {
-    shown: all
-      .slice(0, MOST_PARAMETERS)
-      .map(([name, value]) => [escapeUnprintable(name), escapeUnprintable(value)]),
-    more: Math.max(0, all.length - MOST_PARAMETERS),
-  };
 }
 
 /* The domain choice of a new tunnel. */

@@ -7,7 +7,6 @@ import {
   breakText,
   countsMark,
   countsWords,
-  headersSummary,
   hiddenSecrets,
   importedWords,
   joinedMessages,
@@ -40,20 +39,6 @@ import {
 } from './request.ts';
 
 const ago = (seconds: number): string => agoText(0, seconds * 1000);
-
-describe('the summary of headers', () => {
-  it('has the type and the connection, without parameters', () => {
-    assert.equal(
-      headersSummary([
-        ['Connection', 'keep-alive'],
-        ['Content-Type', 'text/html; charset=utf-8'],
-        ['X-Other', 'x'],
-      ]),
-      'text/html · keep-alive',
-    );
-    assert.equal(headersSummary([]), '');
-  });
-});
 
 describe('a row of the request log', () => {
   it('shows the outcome', () => {

@@ -162,17 +162,6 @@ export function hiddenSecrets({ startLine, fields }: Pick<RecordedMessage, 'star
   );
 }
 
-/** The fields that say most about a message: its type, and whether its connection is kept. */
-export function headersSummary(fields: RecordedMessage['fields']): string {
-  const valueOf = (wanted: string): string =>
-    fields.find(([name]) => name.toLowerCase() === wanted)?.[1].split(';')[0] ?? '';
-  return ['content-type', 'connection']
-    .map(valueOf)
-    .filter((value) => value !== '')
-    .map((value) => escapeUnprintable(value))
-    .join(' · ');
-}
-
 /**
  * Why a request cannot be sent again; `undefined` if it can.
  *

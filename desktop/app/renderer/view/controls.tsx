@@ -11,6 +11,8 @@ export interface CopiedThing extends TextValues {
   readonly kind:
     | 'requestHeaders'
     | 'responseHeaders'
+    | 'rawRequest'
+    | 'rawResponse'
     | 'header'
     | 'jsonValue'
     | 'jsonPath'

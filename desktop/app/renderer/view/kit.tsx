@@ -18,6 +18,7 @@ import {
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../messages/translate.ts';
 import type { Problem } from '../../ipc/snapshot.ts';
+import { countText } from '../model/numbers.ts';
 import { Icon, type IconName } from './icons.tsx';
 import { useKeptFocus, useModal } from './keyboard.ts';
 import type { Loaded } from './use-loaded.ts';
@@ -403,6 +404,65 @@ export function Toggles<T extends string>({
         </Button>
       ))}
     </span>
+  );
+}
+
+/** A part that a tab shows, with the number of things in it. */
+export interface Tab<T extends string> {
+  readonly id: T;
+  readonly label: string;
+  readonly count?: number;
+}
+
+/** Parts of which one is shown: arrow keys, Home and End choose (WAI-ARIA Authoring Practices). */
+export function Tabs<T extends string>({
+  label,
+  tabs,
+  value,
+  choose,
+  children,
+}: {
+  label: string;
+  tabs: readonly Tab<T>[];
+  value: T;
+  choose: (id: T) => void;
+  /** the part that is shown */
+  children: ComponentChildren;
+}): JSX.Element {
+  const id = useId();
+  const at = tabs.findIndex((tab) => tab.id === value);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLDivElement>): void => {
+    const { key } = event;
+    const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[key];
+    const tab = next === undefined ? undefined : tabs.at(next % tabs.length);
+    if (tab === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    choose(tab.id);
+    document.getElementById(`${id}-${tab.id}`)?.focus();
+  };
+  return (
+    <>
+      <div role="tablist" aria-label={label} class="tabs" onKeyDown={onKeyDown}>
+        {tabs.map((tab) => (
+          <Button
+            key={tab.id}
+            id={`${id}-${tab.id}`}
+            look="tab"
+            role="tab"
+            aria-selected={tab.id === value}
+            aria-controls={tab.id === value ? `${id}-part` : undefined}
+            tabIndex={tab.id === value ? 0 : -1}
+            act={() => choose(tab.id)}
+          >
+            {tab.label}
+            {tab.count !== undefined && <span class="dim"> {countText(tab.count)}</span>}
+          </Button>
+        ))}
+      </div>
+      <div key={value} id={`${id}-part`} role="tabpanel" aria-labelledby={`${id}-${value}`} class="stack">
+        {children}
+      </div>
+    </>
   );
 }
 
