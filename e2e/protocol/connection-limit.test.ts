@@ -21,6 +21,7 @@ describe('the limit of visitors', () => {
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: client.host }));
       visitors.push(visitor);
+      await client.announced();
     }
   });
 

@@ -94,10 +94,6 @@ function reportUnsent(error: Error, log: Log): void {
 
 /* The one place where failures of the REST interface become responses (protocol.md section 2.2). */
 
-/**
- * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a
- * failure. Anything else is a bug: it is logged with the request's id, and the response has no details.
- */
 /** A change is responded to when all processes of this relay follow it, so that its sender finds it at each of them. */
 function heardByAll(heard: () => Promise<void>) {
   return async function waitForOthers(ctx: Context, next: Next): Promise<void> {
@@ -106,6 +102,10 @@ function heardByAll(heard: () => Promise<void>) {
   };
 }
 
+/**
+ * Turns errors of later middleware into responses. An error of the catalogue is sent as it is, and a client that left is not a
+ * failure. Anything else is a bug: it is logged with the request's id, and the response has no details.
+ */
 function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
     try {

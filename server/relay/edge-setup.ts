@@ -129,7 +129,7 @@ export async function setUpEdge(
   const { store, tunnels, domains, authenticator, hashes, provider } = dependencies;
   const { upgrades, peering, unexpected, guide, ownPair, isNamed } = dependencies;
   const { registry, service, hub, waits } = tunnels;
-  const knocks = new TunnelApprovals({ tunnels: service, store, clock, log });
+  const knocks = new TunnelApprovals({ tunnels: service, store, clock, log, heard: () => peering.heard() });
   const agents = new TunnelAgents({ tunnels: service, registry, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);

@@ -142,6 +142,8 @@ interface TunnelApprovalsDeps {
   readonly store: Pick<Store, 'setKnocks' | 'findTunnel'>;
   readonly clock: Clock;
   readonly log: Log;
+  /** Fulfilled when the other processes of this relay follow what was stored. */
+  readonly heard?: () => Promise<void>;
 }
 
 /** The maximum number of approval requests is reached. */
@@ -183,7 +185,7 @@ export class TunnelApprovals {
     agent: string,
     client?: KnockClient,
   ): Promise<StoredKnock> {
-    const { clock, log } = this.#deps;
+    const { clock, log, heard } = this.#deps;
     const arriving = this.#arriving.get(tunnel) ?? [];
     const must = (knocks: ApprovalRequests, others: readonly string[], now: number): void => {
       const ms = knocks.wait(address, others, now);
@@ -200,6 +202,8 @@ export class TunnelApprovals {
         return { id, address, agent: said, at: now, answer: null, ...(client !== undefined && { client }) };
       });
       log('visitor knocked', { ...tunnelFields(tunnel), knock: id });
+      // The visitor may wait at another of them.
+      await heard?.();
       return knock;
     } finally {
       arriving.splice(arriving.indexOf(address), 1);
