@@ -26,6 +26,9 @@ const WINDOW = ['--require', './e2e/ui/support/running-app.ts'];
 /** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
+/** Protocol suites about what the processes of one relay have to know of each other. */
+const SHARED =
+  'access|address-limits|administration|agent-keys|control|data|domains|hold-over|isolation|knock|links|names|oauth|oauth-relay|operators|plans|raw|scoped-keys|shutdown|sign-in|take-over|teams|trunk|tunnels';
 
 /**
  * Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core, and
@@ -126,6 +129,14 @@ export const SUITES: readonly Suite[] = [
     setup: SETUP,
     runsBuild: true,
     command: ['e2e/cluster/protocol.ts', 'http'],
+  },
+  {
+    // Relays of three processes. All other files: CULVERT_WORKERS=3 npm test -- protocol
+    name: 'workers',
+    runs: 'with all',
+    setup: SETUP,
+    runsBuild: true,
+    command: mocha(3, '--require', './e2e/cluster/three-processes.ts', `e2e/protocol/@(${SHARED}).test.ts`),
   },
   {
     name: 'package',

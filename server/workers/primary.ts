@@ -307,7 +307,7 @@ class Primary {
     this.#sums.remove(worker);
     this.#board.unsubscribe(worker.hear);
     if (worker.incarnation !== undefined) this.#board.remove(worker.incarnation);
-    worker.tasks.rejectAll(new Error('a process of the relay ended'));
+    worker.tasks.rejectAll(new StoreError(new Error('a process of the relay ended')));
     if (this.#isStopping) {
       this.#settle();
       if (this.#workers.size === 0) this.#ended.resolve();
