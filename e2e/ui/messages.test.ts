@@ -67,6 +67,7 @@ scenarios('messages of an open connection', (fixture) => {
     socket.send('{"subscribe":["orders"]}');
     socket.send(Buffer.from([0, 1, 254, 255]));
     await row(page, /^WS \/live 2 messages from the visitor, 2 from your server 101 open/).waitFor();
+    await page.getByRole('tab', { name: 'Messages 4', selected: true }).waitFor();
     await page.getByText('The messages are compressed (permessage-deflate).').waitFor();
     await eventually(20_000, async () => assert.equal(await messages(page).count(), 4));
     await messages(page).last().click();
@@ -95,6 +96,7 @@ scenarios('messages of an open connection', (fixture) => {
     assert.match(await messages(page).nth(1).innerText(), /price \{"eur":12\}/);
     await page.getByLabel('Filter messages').fill('price 7');
     await eventually(20_000, async () => assert.equal(await messages(page).count(), 1));
+    await page.getByRole('tab', { name: 'Events 2', selected: true }).waitFor();
     await messages(page).first().click();
     await page.getByText(/^Message 2, from your server, price, .*, id 7$/).waitFor();
     service.endStream();

@@ -415,7 +415,7 @@ describe('one request in full', () => {
     speak('subscribe to prices');
     const counts = { kind: 'websocket', fromVisitor: 1, fromService: 2, control: 0 } as const;
     const socket = exampleRequest({ target: '/live', status: 101, durationMs: undefined, messages: counts });
-    const { page } = await open([socket], () => exampleDetail(socket), {
+    const { page } = await open([socket], () => exampleDetail({ ...socket, response: message({}, '') }), {
       'log:messages': ({ after = 0 }) => ({
         count: messages.length,
         oldest: 1,

@@ -544,6 +544,7 @@ const LOG = {
   'request.request': 'Request',
   'request.response': 'Response',
   'socket.title': 'Messages',
+  'socket.events': 'Events',
   'socket.filter': 'Filter messages',
   'socket.fromVisitor': 'from the visitor',
   'socket.fromService': 'from your server',

@@ -11,7 +11,10 @@ import { Folded, Notice, type Tab, Table, Tabs } from '../../view/kit.tsx';
 import { Body } from '../body/body.tsx';
 import { Socket } from './socket.tsx';
 
-/** The response and the request: side by side if the pane is wide enough, else one below the other. */
+/**
+ * The response and the request: side by side if the pane is wide enough, else one below the other. Messages of an open
+ * connection need the whole width.
+ */
 export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   if (outcome(detail) === 'unsent') {
     return (
@@ -21,13 +24,20 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
       </>
     );
   }
+  const { messages } = detail;
   return (
     <div class="exchange">
-      {detail.messages !== undefined && <Socket tunnelKey={tunnelKey} detail={detail} />}
-      <div class="messages stack s3">
+      <div class={`messages stack s3 ${messages === undefined ? 'beside' : ''}`}>
         <Message
           of="response"
           message={detail.response}
+          carried={
+            messages && {
+              label: t(messages.kind === 'websocket' ? 'socket.title' : 'socket.events'),
+              count: messages.fromVisitor + messages.fromService,
+              list: <Socket tunnelKey={tunnelKey} detail={detail} />,
+            }
+          }
           missing={detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}
           isByCulvert={faultCode(detail) !== undefined}
         />
@@ -37,14 +47,23 @@ export function Exchange({ tunnelKey, detail }: { tunnelKey: string; detail: Det
   );
 }
 
+/** The messages that came after a response, or in it. */
+interface Carried {
+  label: string;
+  count: number;
+  list: JSX.Element;
+}
+
 function Message({
   of,
   message,
+  carried,
   missing,
   isByCulvert = false,
 }: {
   of: MessageKind;
   message: MessageView | undefined;
+  carried?: Carried | undefined;
   /** shown instead of a message that has not arrived */
   missing?: string;
   /** whether Culvert made it, which is told above */
@@ -59,46 +78,55 @@ function Message({
           <Notice>{missing}</Notice>
         </>
       ) : (
-        <Parts of={of} title={title} message={message} isByCulvert={isByCulvert} />
+        <Parts of={of} title={title} message={message} carried={carried} isByCulvert={isByCulvert} />
       )}
     </section>
   );
 }
 
-type Part = 'body' | 'query' | 'headers' | 'cookies' | 'raw';
+type Part = 'carried' | 'body' | 'query' | 'headers' | 'cookies' | 'raw';
 
 /** The part that was chosen last, because people compare the same part of one request after the other. */
-const lastChosen: Record<MessageKind, Part | undefined> = { request: undefined, response: undefined };
+const lastChosen: Partial<Record<MessageKind | 'carried', Part | undefined>> = {};
 
 /** A request or a response: its body first, because that is what people look for, and its other parts. */
 function Parts({
   of,
   title,
   message,
+  carried,
   isByCulvert,
 }: {
   of: MessageKind;
   title: string;
   message: MessageView;
+  carried: Carried | undefined;
   isByCulvert: boolean;
 }): JSX.Element {
-  const [chosen, setChosen] = useState(lastChosen[of]);
+  const kind = carried === undefined ? of : 'carried';
+  const [chosen, setChosen] = useState(lastChosen[kind]);
   const pairs = useMemo(
     () => ({ query: queryOf(message), headers: headersOf(message), cookies: cookiesOf(message) }),
     [message],
   );
-  const tabs: Tab<Part>[] = [{ id: 'body', label: title }];
+  const isEmpty = message.body.length === 0;
+  const tabs: Tab<Part>[] = [];
+  if (carried !== undefined) tabs.push({ id: 'carried', label: carried.label, count: carried.count });
+  if (carried === undefined || !isEmpty) tabs.push({ id: 'body', label: title });
   for (const id of ['query', 'headers', 'cookies'] as const)
     if (pairs[id].length > 0) tabs.push({ id, label: t(`request.tab.${id}`), count: pairs[id].length });
   tabs.push({ id: 'raw', label: t('request.tab.raw') });
-  const first = message.body.length === 0 && pairs.headers.length > 0 ? 'headers' : 'body';
-  const shown = tabs.find(({ id }) => id === chosen)?.id ?? first;
+  const first = carried === undefined ? 'body' : 'carried';
+  const shown =
+    tabs.find(({ id }) => id === chosen)?.id ??
+    (first === 'body' && isEmpty && pairs.headers.length > 0 ? 'headers' : first);
   const choose = (part: Part): void => {
-    lastChosen[of] = part === 'body' ? undefined : part;
+    lastChosen[kind] = part === first ? undefined : part;
     setChosen(part);
   };
   return (
     <Tabs label={title} tabs={tabs} value={shown} choose={choose}>
+      {shown === 'carried' && carried?.list}
       {shown === 'body' && !isByCulvert && <Body of={of} message={message} />}
       {shown === 'body' && isByCulvert && (
         <Folded title={t('request.seen')}>

@@ -45,7 +45,7 @@ export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: Detai
   const dropped = (known?.oldest ?? 1) - 1;
 
   return (
-    <section class="message socket box stack copied-by-hand" aria-label={t('socket.title')}>
+    <>
       <Failure problem={problem} />
       {known?.problem !== undefined && <Notice>{t(`socket.problem.${known.problem}`)}</Notice>}
       {counts !== undefined && (
@@ -77,7 +77,7 @@ export function Socket({ tunnelKey, detail }: { tunnelKey: string; detail: Detai
       )}
       {dropped > 0 && <p class="hint">{t('socket.dropped', { count: dropped })}</p>}
       {message !== undefined && <ChosenMessage startedAt={startedAt} message={message} />}
-    </section>
+    </>
   );
 }
 
