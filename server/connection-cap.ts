@@ -99,7 +99,7 @@ export class ConnectionCap {
     if (this.#kind === undefined) return;
     const { size } = this.#open;
     const count = this.#ofSource(source).length;
-    this.#counts.set(this.#kind, '', size, size);
-    if (source !== '') this.#counts.set(this.#kind, source, count, count);
+    this.#counts.set(this.#kind, '', this.#limits.all, size, size);
+    if (source !== '') this.#counts.set(this.#kind, source, this.#limits.source, count, count);
   }
 }

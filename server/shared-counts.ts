@@ -1,6 +1,7 @@
 /**
  * What the processes of one relay count together: connections, those of an address, of a plan. Each process counts its
- * own and knows the sum of the others', as of a moment ago. A relay of one process knows all itself.
+ * own and knows the sum of the others', as of a moment ago. The further a sum is from its limit, the more may change in a
+ * process before it tells the others, so that a request usually costs no message. A relay of one process knows all itself.
  */
 
 /** What is counted. */
@@ -16,8 +17,12 @@ export interface CountListener {
 }
 
 export interface Counts {
-  /** This process has so many, some of which are idle. */
-  set(kind: CountKind, name: string, count: number, idle?: number): void;
+  /**
+   * This process has so many, some of which are idle.
+   *
+   * @param limit of all processes together
+   */
+  set(kind: CountKind, name: string, limit: number, count: number, idle?: number): void;
   /** How many the other processes have together. */
   others(kind: CountKind, name: string): number;
   /** How many of these are idle. */
@@ -57,11 +62,16 @@ export interface CountChanges {
 }
 
 const NONE: Count = [0, 0];
+/** What is left up to a limit is divided by this and the processes: a process may keep so much to itself. */
+const KEPT_SHARE = 4;
 
 /** The counts of one process of several. */
 export class SharedCounts implements Counts {
+  readonly #processes: number;
   readonly #send: (changes: CountChanges) => void;
-  readonly #own = new Map<string, Count>();
+  readonly #own = new Map<string, readonly [...Count, limit: number]>();
+  /** what the others know of this process */
+  readonly #told = new Map<string, Count>();
   readonly #others = new Map<string, Count>();
   readonly #listeners = new Map<string, CountListener>();
   readonly #changed = new Set<string>();
@@ -69,19 +79,20 @@ export class SharedCounts implements Counts {
   #displaced: string[] = [];
   #isDue = false;
 
-  /** @param send called once in a turn of the event loop in which something has changed */
-  constructor(send: (changes: CountChanges) => void) {
+  /**
+   * @param processes how many there are
+   * @param send called once in a turn of the event loop in which there is something to tell
+   */
+  constructor(processes: number, send: (changes: CountChanges) => void) {
+    this.#processes = processes;
     this.#send = send;
   }
 
-  set(kind: CountKind, name: string, count: number, idle = 0): void {
+  set(kind: CountKind, name: string, limit: number, count: number, idle = 0): void {
     const key = keyOf(kind, name);
-    const [before, idleBefore] = this.#own.get(key) ?? NONE;
-    if (before === count && idleBefore === idle) return;
     if (count === 0) this.#own.delete(key);
-    else this.#own.set(key, [count, idle]);
-    this.#changed.add(key);
-    this.#sendSoon();
+    else this.#own.set(key, [count, idle, limit]);
+    this.#review(key);
   }
 
   others(kind: CountKind, name: string): number {
@@ -116,6 +127,7 @@ export class SharedCounts implements Counts {
     for (const [key, count] of counts) {
       if (count[0] === 0) this.#others.delete(key);
       else this.#others.set(key, count);
+      this.#review(key);
     }
     for (const key of spent) this.#listenerOf(key)?.spent?.(nameOf(key));
     for (const key of displaced) this.#listenerOf(key)?.giveWay?.(nameOf(key));
@@ -125,12 +137,29 @@ export class SharedCounts implements Counts {
     return this.#listeners.get(key.slice(0, key.indexOf(' ')));
   }
 
+  /** Tells the others what they have to know by now. */
+  #review(key: string): void {
+    const [count, idle, limit] = this.#own.get(key) ?? [...NONE, 0];
+    const [told, toldIdle] = this.#told.get(key) ?? NONE;
+    const change = Math.max(Math.abs(count - told), Math.abs(idle - toldIdle));
+    const left = limit - count - (this.#others.get(key)?.[0] ?? 0);
+    // Names that are no longer counted are forgotten everywhere.
+    if (change === 0 || (count > 0 && change * KEPT_SHARE * this.#processes <= left)) return;
+    this.#changed.add(key);
+    this.#sendSoon();
+  }
+
   #sendSoon(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     setImmediate(() => {
       this.#isDue = false;
-      const counts = [...this.#changed].map((key) => [key, this.#own.get(key) ?? NONE] as const);
+      const counts = [...this.#changed].map((key) => {
+        const [count, idle] = this.#own.get(key) ?? NONE;
+        if (count === 0) this.#told.delete(key);
+        else this.#told.set(key, [count, idle]);
+        return [key, [count, idle]] as const;
+      });
       this.#send({ counts, spent: this.#spent, displaced: this.#displaced });
       this.#changed.clear();
       this.#spent = [];

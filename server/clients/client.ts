@@ -310,8 +310,9 @@ export class ConnectedClient {
 
   #count(): void {
     const { id, account } = this.tunnel;
-    if (PLAN_RULES[account.plan].maxConnections === null) return;
-    this.#o.counts.set('plan', id, this.#ownWaiting + this.#streams.size, this.#streams.idle);
+    const { maxConnections } = PLAN_RULES[account.plan];
+    if (maxConnections === null) return;
+    this.#o.counts.set('plan', id, maxConnections, this.#ownWaiting + this.#streams.size, this.#streams.idle);
   }
 
   #limitText(): string {

@@ -180,8 +180,11 @@ export class ConnectionSlots {
 
   /** The slots of this process, or those of an account in it, have changed. */
   changed(account?: string): void {
-    this.#counts.set('slots', '', this.busy + this.idle.size, this.idle.size);
-    if (account !== undefined) this.#counts.set('account', account, this.byAccount.get(account) ?? 0);
+    const { visitors } = this.limits;
+    this.#counts.set('slots', '', visitors, this.busy + this.idle.size, this.idle.size);
+    if (account === undefined) return;
+    const most = (visitors * ACCOUNT_SHARE) / (ACCOUNT_SHARE + 1);
+    this.#counts.set('account', account, most, this.byAccount.get(account) ?? 0);
   }
 }
 
@@ -384,8 +387,10 @@ export class AddressLimits {
 
   /** The connections of an address have changed, or which of them are idle. */
   changed({ address, count, streams, idle }: OpenConnections): void {
-    this.#counts.set('address', address, count, idle?.size ?? 0);
-    this.#counts.set('stream', address, streams);
+    this.#counts.set('address', address, this.#max, count, idle?.size ?? 0);
+    // Connections count as well where streams are limited.
+    const most = this.#max === Infinity ? Infinity : this.#maxStreams - this.#max;
+    this.#counts.set('stream', address, most, streams);
   }
 
   /** Whether the address exceeds its limit of connections. */

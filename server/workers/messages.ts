@@ -85,6 +85,8 @@ export interface Start {
   /** known only to the processes of this relay */
   readonly secret: string;
   readonly operations: readonly (keyof Store)[];
+  /** how many workers there are */
+  readonly workers: number;
   /** whether it takes over from another relay */
   readonly replaces: boolean;
 }

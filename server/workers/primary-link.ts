@@ -76,7 +76,7 @@ export class PrimaryLink {
   readonly #calls = new PendingCalls(systemClock, STORE_ANSWER_TIMEOUT_MS);
   /** handles that came with an answer, by its number */
   readonly #handles = new Map<number, object>();
-  readonly counts = new SharedCounts((changes) => this.#send({ kind: 'counts', changes }));
+  readonly counts: SharedCounts;
   readonly #settled = Promise.withResolvers<void>();
   #hearNews: (text: string) => void = () => {};
   #served: { readonly relay: Served; readonly reload: () => void } | undefined;
@@ -96,8 +96,9 @@ export class PrimaryLink {
   /** the relay that this one takes over from, if there is one */
   readonly takeover: Takeover | undefined;
 
-  private constructor(channel: Channel, { secret, operations, replaces }: Start) {
+  private constructor(channel: Channel, { secret, operations, workers, replaces }: Start) {
     this.#channel = channel;
+    this.counts = new SharedCounts(workers, (changes) => this.#send({ kind: 'counts', changes }));
     this.secret = secret;
     this.store = storeOf(operations, (operation, args) => this.#callStore(operation, args));
     this.takeover = replaces ? this.#takeover() : undefined;

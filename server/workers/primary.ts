@@ -298,7 +298,9 @@ class Primary {
     process.on('error', () => {});
     process.once('exit', (code, signal) => this.#lost(worker, code, signal));
     const operations = Object.keys(this.#state.store) as (keyof Store)[];
-    tell(worker, { kind: 'start', secret: this.#secret, operations, replaces: worker.replaces });
+    const { workers } = this.#config;
+    const { replaces } = worker;
+    tell(worker, { kind: 'start', secret: this.#secret, operations, workers, replaces });
     this.#sums.add(worker);
   }
 
