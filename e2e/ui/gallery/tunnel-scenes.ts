@@ -150,6 +150,11 @@ export const LIST_SCENES: readonly Scene[] = [
     await page.keyboard.press('Control+k');
     await page.locator('.palette input').fill('shop');
   }),
+  scene('keys', { tunnels: [SHOP] }, async (page) => {
+    await page.locator('#settings').focus();
+    await page.keyboard.press('?');
+    await page.locator('dialog').waitFor();
+  }),
   scene('empty', {}),
   scene('relay-down', {
     tunnels: [{ ...SHOP, recent: [], status: LOST }],
