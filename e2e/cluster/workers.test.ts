@@ -1,12 +1,11 @@
 /** A relay of several processes (docs/decisions/0038-several-processes.md): one port, one database, without Redis. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { type Asked, describeFailure, Load, tallyOf } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { familyOf } from '../support/processes.ts';
+import { isWorker, workersOf } from '../support/processes.ts';
 import { Culvert, RelayProgram } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
@@ -16,19 +15,6 @@ const WORKERS = 3;
 const REQUESTS_PER_SECOND = 100;
 const ANSWERED = 300;
 const isOk = (): string => 'ok';
-
-/** Whether a process exists, and is one that the first one has started. */
-function isWorker(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes('--worker');
-  } catch {
-    return false;
-  }
-}
-
-function workersOf(relay: RelayProgram): number[] {
-  return familyOf(relay.child.pid).filter((pid) => isWorker(pid));
-}
 
 function load(relay: RelayProgram, { tunnel }: Culvert): Load {
   return new Load(relay.port, REQUESTS_PER_SECOND, 30, () => ({ host: hostOf(tunnel, relay) }));
@@ -79,12 +65,12 @@ describe('a relay of three processes', () => {
     const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
     const visitors = load(relay, culvert);
     await more(visitors);
-    for (const pid of workersOf(relay)) {
+    for (const pid of workersOf(relay.child.pid)) {
       const killedAt = performance.now();
       process.kill(pid, 'SIGKILL');
       await eventually(20_000, () => {
         assert.equal(isWorker(pid), false);
-        assert.equal(workersOf(relay).length, WORKERS);
+        assert.equal(workersOf(relay.child.pid).length, WORKERS);
       });
       const goneAt = performance.now();
       await more(visitors);
@@ -100,14 +86,14 @@ describe('a relay of three processes', () => {
 
   it('replaces one that hangs, while the others serve', async () => {
     const relay = await start();
-    const [hung] = workersOf(relay);
+    const [hung] = workersOf(relay.child.pid);
     assert.ok(hung !== undefined);
     process.kill(hung, 'SIGSTOP');
     scope.defer(() => isWorker(hung) && process.kill(hung, 'SIGKILL'));
     await createAccount(relay);
     await eventually(60_000, () => {
       assert.equal(isWorker(hung), false);
-      assert.equal(workersOf(relay).length, WORKERS);
+      assert.equal(workersOf(relay.child.pid).length, WORKERS);
     });
     assert.match(relay.child.stderr, new RegExp(`"pid":${hung},"msg":"worker hung"`));
     await createAccount(relay);
@@ -116,7 +102,7 @@ describe('a relay of three processes', () => {
   it('ends with its first process, however that ends, and leaves the port free', async () => {
     const relay = await start();
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      const workers = workersOf(relay);
+      const workers = workersOf(relay.child.pid);
       assert.equal(workers.length, WORKERS);
       await relay.stop(signal);
       await eventually(10_000, () =>

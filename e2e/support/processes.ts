@@ -1,5 +1,5 @@
 /** What Linux tells about processes (proc(5)). */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** The value of `getconf CLK_TCK` on every Linux today. */
 const TICKS_PER_SECOND = 100;
@@ -36,4 +36,39 @@ export function familyOf(...pids: readonly number[]): number[] {
     for (const [id, parent] of parents) if (parent === member && !family.includes(id)) family.push(id);
   }
   return family;
+}
+
+/** Whether a process is one that the first process of a relay has started, and lives. */
+export function isWorker(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0').includes('--worker');
+  } catch {
+    return false;
+  }
+}
+
+/** @param first the first process of a relay */
+export function workersOf(first: number): number[] {
+  return familyOf(first).filter((pid) => isWorker(pid));
+}
+
+// The columns of /proc/net/tcp: number, both addresses, state 1 for established, five others, inode.
+const ESTABLISHED = /^ *\d+: [0-9A-F]{8}:([0-9A-F]{4}) [0-9A-F]{8}:([0-9A-F]{4}) 01(?: +\S+){5} +(\d+) /gm;
+
+/** The established IPv4 connections of a process. */
+export function connectionsOf(pid: number): { readonly port: number; readonly peerPort: number }[] {
+  const folder = `/proc/${pid}/fd`;
+  const files = new Set<string>();
+  for (const name of readdirSync(folder)) {
+    // It may have been closed since.
+    try {
+      files.add(readlinkSync(`${folder}/${name}`));
+    } catch {}
+  }
+  return [...readFileSync('/proc/net/tcp', 'latin1').matchAll(ESTABLISHED)]
+    .filter(([, , , inode]) => files.has(`socket:[${inode}]`))
+    .map(([, port = '', peerPort = '']) => ({
+      port: Number.parseInt(port, 16),
+      peerPort: Number.parseInt(peerPort, 16),
+    }));
 }
