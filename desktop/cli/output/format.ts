@@ -157,7 +157,7 @@ const ONLY_LETTERS = new RegExp(`^[${LETTERS}]+$`, 'v');
 /** Other signs of one column that texts contain: `°`, `—`, `“`, `…`. */
 const SIGNS = String.raw`[\u{a1}-\u{bf}\u{2010}-\u{2027}\u{2030}-\u{205e}]&&[\p{P}\p{S}\p{N}]`;
 const NO_LETTER = new RegExp(`[^\u{20}-\u{7e}[${LETTERS}]]`, 'gv');
-const NO_TEXT = new RegExp(`[^\u{20}-\u{7e}[${LETTERS}][${SIGNS}]]`, 'gv');
+const NO_TEXT = new RegExp(`[^\u{20}-\u{7e}↑↓[${LETTERS}][${SIGNS}]]`, 'gv');
 
 /** A line of a recorded message, for a terminal: characters that are not one column wide are escaped. */
 export function messageLine(line: string): string {

@@ -85,6 +85,38 @@ describe('the request log of the view', () => {
     assert.match(done, /^ {2}[\d:]+ {2}TCP +0 ms +10 B in +20 B out {2}\[2001:db8::7\]:1$/);
   });
 
+  it('shows a WebSocket with its counts, that it is open, and its messages, the newest first', () => {
+    const log = new RequestLog(new FakeClock());
+    const page = new LogPage({
+      label: undefined,
+      isRaw: false,
+      list: () => log.list(),
+      detail: (id) => {
+        const detail = log.detail(id);
+        return detail && { ...detail, listed: log.messages(id) };
+      },
+      replay: never,
+    });
+    const text = (): string =>
+      page
+        .frame({ columns: 100, rows: 20 })
+        .map((line) => paint(line, 100, false))
+        .join('\n');
+    const recording = log.open();
+    recording.toLocal(Buffer.from('GET /live HTTP/1.1\r\nHost: x\r\n\r\n'));
+    recording.toVisitor(Buffer.from('HTTP/1.1 101 X\r\nUpgrade: websocket\r\n\r\n'));
+    recording.toVisitor(Buffer.from('\x81\x03one\x81\x03two\x89\x00', 'latin1'));
+    assert.match(text(), /^> [\d:]+ {2}WS +101 +open .* ↑ 0 ↓ 2 {2}\/live$/m);
+    page.key('enter');
+    assert.match(
+      text(),
+      /^101, open\n\n↑ 0 ↓ 2 messages, and 1 control frame\nMESSAGE .*\n3 .* ping .*\n2 .* two\n1 .* one\n/m,
+    );
+    recording.end(false);
+    page.key('escape');
+    assert.match(text(), /^> [\d:]+ {2}WS +101 +0 ms /m);
+  });
+
   it('shows a request with both messages, without its secrets, and scrolls', () => {
     const { press, text } = setUp(['/one', '/two']);
     press('down', 'enter');

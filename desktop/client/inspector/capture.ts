@@ -1,6 +1,7 @@
 const NOTHING = Buffer.alloc(0);
 /** Enough for a usual head, so that most captures never grow. */
 const INITIAL_BYTES = 1024;
+const SHORT_BYTES = 64;
 /** A larger buffer is not reused for the next message of the same capture, which may be small. */
 const REUSED_MAX_BYTES = 4096;
 /** The last large buffer that a capture gave up. Another large message needs it soon. */
@@ -36,7 +37,12 @@ export class Capture {
     if (length <= 0) return 0;
     const before = this.#buffer.length;
     if (this.#length + length > before) this.#grow(this.#length + length, max);
-    chunk.copy(this.#buffer, this.#length, start, start + length);
+    const buffer = this.#buffer;
+    // The call into native code costs more than a few bytes.
+    if (length <= SHORT_BYTES)
+      for (let index = 0; index < length; index += 1)
+        buffer[this.#length + index] = chunk[start + index] as number;
+    else chunk.copy(buffer, this.#length, start, start + length);
     this.#length += length;
     return this.#buffer.length - before;
   }

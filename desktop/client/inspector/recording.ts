@@ -158,7 +158,9 @@ export class ConnectionRecording implements Recording {
   #follow(exchange: Exchange, bytes: Buffer, at: number): number {
     const response = this.#response;
     const hadHead = response.headLength > 0;
+    const before = exchange.messages?.memory;
     const end = response.advance(bytes, at, this.#expecting);
+    if (response.isEventStream && end > at) this.#counted(exchange, before);
     this.#keep(exchange, bytes, at, end);
     if (!hadHead && response.headLength > 0) this.#onResponseHead(exchange);
     else if (response.isDone) this.#finish(exchange, false);
@@ -185,17 +187,18 @@ export class ConnectionRecording implements Recording {
     else this.#store.changed(exchange);
   }
 
-  /** Without them once the log has forgotten the exchange. */
   #keepMessages(exchange: Exchange, isFromVisitor: boolean, bytes: Buffer, start: number): void {
     if (isFromVisitor) exchange.bytesIn += bytes.length - start;
     else exchange.bytesOut += bytes.length - start;
-    this.#push(exchange, isFromVisitor, bytes, start);
+    const before = exchange.messages?.memory;
+    exchange.messages?.push(isFromVisitor, bytes, start);
+    this.#counted(exchange, before);
   }
 
   #keepEvents(bytes: Buffer): void {
     if (this.#exchange === undefined) return;
     this.#eventsOf(this.#exchange);
-    this.#push(this.#exchange, false, bytes, 0);
+    this.#exchange.messages?.push(false, bytes, 0);
   }
 
   #eventsOf(exchange: Exchange): void {
@@ -203,14 +206,13 @@ export class ConnectionRecording implements Recording {
     if (exchange.captures !== undefined) this.#store.streams(exchange, this.#response.isEncoded);
   }
 
-  #push(exchange: Exchange, isFromVisitor: boolean, bytes: Buffer, start: number): void {
-    const { messages } = exchange;
+  /** @param before the memory that its messages needed */
+  #counted(exchange: Exchange, before = 0): void {
+    const { messages, captures } = exchange;
     if (messages === undefined) return;
-    const before = messages.memory;
-    messages.push(isFromVisitor, bytes, start);
     this.#store.counted(exchange);
     // What the log has forgotten needs no memory.
-    if (exchange.captures !== undefined) this.#store.grew(messages.memory - before);
+    if (captures !== undefined) this.#store.grew(messages.memory - before);
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {

@@ -136,8 +136,8 @@ export interface SocketMessage {
   readonly isFromVisitor: boolean;
   /** a `comment` is what makes no event */
   readonly kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event' | 'comment';
-  /** fields of an event, without its data */
-  readonly event?: { readonly name: string | undefined; readonly id: string | undefined };
+  /** fields of an event, without its data; `undefined` if there are none */
+  readonly event?: { readonly name: string | undefined; readonly id: string | undefined } | undefined;
   /** bytes of its payload as it was sent, which may be compressed */
   readonly size: number;
   /** how it was sent; `unreadable` if it could not be decompressed, and `waiting` if that is yet to be done */

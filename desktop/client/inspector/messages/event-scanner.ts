@@ -5,10 +5,15 @@ import type { OnMessage, Scanner } from './frame-scanner.ts';
 
 /** Longest part of an event's type and id that is kept. */
 const EVENT_NAME_MAX_BYTES = 256;
-/** The longest names of fields have as many characters. */
+/** A line end is looked for byte by byte up to here, because a search in native code costs more than a short line. */
+const SHORT_LINE_BYTES = 128;
+/** The names of fields, with their bytes as one number: most lines are short, and a text for each would cost the most. */
+const [COMMENT, DATA, EVENT, ID, RETRY] = ['', 'data', 'event', 'id', 'retry'].map((name) =>
+  Buffer.from(name).reduce(joinedByte, 0),
+);
 const FIELD_NAME_MAX = 5;
 const BYTE_ORDER_MARK = Buffer.from('\u{feff}');
-const RETRY = Buffer.from('retry: ');
+const RETRY_FIELD = Buffer.from('retry: ');
 const LINE_BREAK = Buffer.from('\n');
 
 /**
@@ -31,7 +36,8 @@ export class EventScanner implements Scanner {
   readonly #texts = [this.#data, this.#comment, this.#name, this.#id];
 
   #part: 'name' | 'space' | 'value' = 'name';
-  #fieldName = '';
+  #fieldName = 0;
+  #fieldNameLength = 0;
   /** of the current line */
   #value: Text | undefined;
 
@@ -40,7 +46,7 @@ export class EventScanner implements Scanner {
   }
 
   get memory(): number {
-    return this.#texts.reduce((sum, { memory }) => sum + memory, 0);
+    return this.#data.memory + this.#comment.memory + this.#name.memory + this.#id.memory;
   }
 
   forget(): void {
@@ -71,13 +77,16 @@ export class EventScanner implements Scanner {
         this.#isAfterCr = false;
         if (piece[at] === LF) continue;
       }
-      if (cr < at) cr = positionOf(piece, CR, at);
-      if (lf < at) lf = positionOf(piece, LF, at);
-      const end = Math.min(cr, lf, piece.length);
+      let end = shortLineEnd(piece, at);
+      if (end === undefined) {
+        if (cr < at) cr = positionOf(piece, CR, at);
+        if (lf < at) lf = positionOf(piece, LF, at);
+        end = Math.min(cr, lf, piece.length);
+      }
       if (end > at) this.#readLine(piece, at, end);
       if (end === piece.length) return;
       this.#endLine();
-      this.#isAfterCr = end === cr;
+      this.#isAfterCr = piece[end] === CR;
       at = end;
     }
   }
@@ -87,9 +96,12 @@ export class EventScanner implements Scanner {
     while (this.#part === 'name' && at < end) {
       const byte = piece[at++] ?? 0;
       if (byte === COLON) this.#beginValue();
-      else this.#fieldName += String.fromCharCode(byte);
       // No field that is known: the rest of the line is of no interest.
-      if (this.#fieldName.length > FIELD_NAME_MAX) this.#part = 'value';
+      else if (this.#fieldNameLength === FIELD_NAME_MAX) this.#part = 'value';
+      else {
+        this.#fieldName = joinedByte(this.#fieldName, byte);
+        this.#fieldNameLength += 1;
+      }
     }
     if (this.#part === 'space' && at < end) {
       this.#part = 'value';
@@ -101,16 +113,16 @@ export class EventScanner implements Scanner {
   #beginValue(): void {
     this.#part = 'space';
     switch (this.#fieldName) {
-      case 'data':
+      case DATA:
         return this.#addLine(this.#data);
-      case '':
+      case COMMENT:
         return this.#addLine(this.#comment);
-      case 'retry':
+      case RETRY:
         this.#addLine(this.#comment);
-        return this.#comment.append(RETRY, 0, RETRY.length);
-      case 'event':
+        return this.#comment.append(RETRY_FIELD, 0, RETRY_FIELD.length);
+      case EVENT:
         return this.#replace(this.#name);
-      case 'id':
+      case ID:
         return this.#replace(this.#id);
     }
   }
@@ -129,12 +141,13 @@ export class EventScanner implements Scanner {
 
   #endLine(): void {
     if (this.#part === 'name') {
-      if (this.#fieldName === '') this.#endEvent();
+      if (this.#fieldNameLength === 0) this.#endEvent();
       // The whole line is the name of a field without a value, or of none.
       else this.#beginValue();
     }
     this.#part = 'name';
-    this.#fieldName = '';
+    this.#fieldName = 0;
+    this.#fieldNameLength = 0;
     this.#value = undefined;
   }
 
@@ -142,7 +155,8 @@ export class EventScanner implements Scanner {
     const data = this.#data;
     const comment = this.#comment;
     if (data.hasBegun) {
-      const event = { name: this.#name.words, id: this.#id.words };
+      const event =
+        this.#name.size + this.#id.size === 0 ? undefined : { name: this.#name.words, id: this.#id.words };
       this.#onMessage({ kind: 'event', event, content: data.bytes, size: data.size, isCompressed: false });
     } else if (comment.hasBegun)
       this.#onMessage({
@@ -153,6 +167,17 @@ export class EventScanner implements Scanner {
       });
     for (const text of this.#texts) if (text.hasBegun) text.clear();
   }
+}
+
+function joinedByte(name: number, byte: number): number {
+  return name * 256 + byte;
+}
+
+/** @returns where the line ends; `undefined` for a long line, or one that goes on after the piece */
+function shortLineEnd(piece: Buffer, start: number): number | undefined {
+  const last = Math.min(piece.length, start + SHORT_LINE_BYTES);
+  for (let at = start; at < last; at += 1) if (piece[at] === LF || piece[at] === CR) return at;
+  return undefined;
 }
 
 function positionOf(piece: Buffer, byte: number, start: number): number {

@@ -196,6 +196,15 @@ describe('the messages of a WebSocket', () => {
     assert.equal(log.list().messages.at(-1)?.id, 2100);
   });
 
+  it('are only counted once they are forgotten', () => {
+    const log = newLog();
+    log.push(false, Buffer.from([FIN | TEXT, 2, 0x68]));
+    log.forget();
+    log.push(false, Buffer.from('i'));
+    log.push(false, frame(FIN | TEXT, 'x'.repeat(5000)));
+    assert.deepEqual([log.counts.fromService, log.memory, log.list().messages], [2, 0, []]);
+  });
+
   it('take linear time, no matter how small their frames are', () => {
     const log = newLog();
     const empty = Buffer.concat(Array.from({ length: 10_000 }, () => frame(FIN | TEXT, '', KEY)));

@@ -181,7 +181,7 @@ export class MessageLog {
       form: isCompressed ? 'waiting' : 'plain',
       body: this.#copy(content),
       isCut: size > content.length,
-      ...(event !== undefined && { event }),
+      event,
     };
     this.#kept.push(kept);
     this.#keptBytes += memoryOfMessage(kept);
