@@ -37,6 +37,7 @@ export class TunnelWorld {
   /** notifications in transit */
   posted: TunnelNews[] = [];
   readonly #isShared: boolean;
+  readonly #knowsAll: boolean;
   readonly #nameHold: number;
   /** wraps the store of each relay */
   readonly #wrap: (store: Store) => Store;
@@ -46,17 +47,19 @@ export class TunnelWorld {
   /** @returns one relay, or two if they share their database */
   static async start({
     isShared = false,
+    knowsAll = false,
     nameHold = 0,
     wrap = (store: Store): Store => store,
   } = {}): Promise<TunnelWorld> {
-    const world = new TunnelWorld(isShared, nameHold, wrap);
+    const world = new TunnelWorld(isShared, knowsAll, nameHold, wrap);
     world.test = await aStore(world.account, world.stranger, world.free);
     for (let count = isShared ? 2 : 1; count > 0; count -= 1) await world.startSide();
     return world;
   }
 
-  private constructor(isShared: boolean, nameHold: number, wrap: (store: Store) => Store) {
+  private constructor(isShared: boolean, knowsAll: boolean, nameHold: number, wrap: (store: Store) => Store) {
     this.#isShared = isShared;
+    this.#knowsAll = knowsAll;
     this.#nameHold = nameHold;
     this.#wrap = wrap;
   }
@@ -70,6 +73,7 @@ export class TunnelWorld {
       registry,
       clock: this.clock,
       nameHold: this.#nameHold,
+      knowsAll: this.#knowsAll,
       tellPeers: this.#isShared ? (news) => this.posted.push(news) : undefined,
       onAccess: ({ slug }) => started.changed.push(slug),
       onEnd: ({ slug }, reason) => started.ended.push([slug, reason]),

@@ -257,6 +257,18 @@ describe('TunnelService, sharing its database with another', () => {
   });
 });
 
+describe('TunnelService, as a process of a relay that knows all tunnels', () => {
+  it('asks the store for none, except after news that it has missed or could not follow', async () => {
+    const world = await TunnelWorld.start({ isShared: true, knowsAll: true });
+    await world.check(`
+      create web wildcard: 3600 left; deliver; two at a--web: web; down; two at nobody: none asked; up;
+      create a--web: 3600 left; lose; two review; two at a--web: a--web;
+      create b--web: 3600 left; down; deliver; two at b--web: web asked; up; wait 2; two at b--web: b--web;
+      down; two at nobody: none asked; up; restart; at b--web: b--web`);
+    await world.stop();
+  });
+});
+
 describe('RecentIds', () => {
   it('remembers a tunnel for 30 s', () => {
     const clock = new FakeClock();

@@ -70,7 +70,10 @@ export class Coordination {
   readonly isAlone: boolean;
   /** Notifies other relays of a change to a tunnel here. */
   readonly tell: TellPeers;
-  readonly #knowsAll: boolean;
+  readonly #loadsAll: boolean;
+  /** how often tunnels of others may have been missed, and which of these times all were read from the store since */
+  #missed = 1;
+  #met = 0;
   /** changes of other relays that are being read from the store */
   readonly #following = new Set<Promise<unknown>>();
   readonly #store: Store;
@@ -98,7 +101,7 @@ export class Coordination {
     const { store, registry, sync, clock, nameHold, onEnd } = deps;
     this.isAlone = tell === undefined;
     this.tell = tell ?? (() => {});
-    this.#knowsAll = deps.knowsAll === true;
+    this.#loadsAll = deps.knowsAll === true;
     this.#store = store;
     this.#registry = registry;
     this.#sync = sync;
@@ -138,28 +141,28 @@ export class Coordination {
       clock,
       () => registry.all(),
       compare,
-      () => this.#followPorts(),
+      () => this.#meetNew(),
     );
     this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
   }
 
   /**
-   * A relay that is alone loads the stored tunnels, except those that have expired. Others load them on demand, and clean
-   * up after each other.
+   * A relay that is alone loads the stored tunnels, except those that have expired, and so do processes of one relay. Others
+   * load them on demand, and clean up after each other.
    *
    * @throws StoreError
    */
   async start(): Promise<void> {
     if (!this.isAlone) {
-      await this.#followPorts();
+      await this.#meetNew();
       this.#sweep.start();
-      if (!this.#knowsAll) return;
+      return;
     }
     for await (const owned of storedTunnels(this.#store)) {
       const { tunnel, account } = owned;
       if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
-      else if (this.isAlone) this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+      else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
     }
     await this.#sync.flush();
   }
@@ -227,7 +230,7 @@ export class Coordination {
    */
   byLabel(label: string): LiveTunnel | undefined {
     const tunnel = this.#registry.byLabel(label);
-    if (tunnel === undefined || tunnel.slug === label || this.isAlone) return tunnel;
+    if (tunnel === undefined || tunnel.slug === label || this.#knowsAll) return tunnel;
     const first = moreSpecific(label, tunnel);
     if (!first.every((name) => this.#lookup.wasMissing(name))) return undefined;
     for (const name of first) if (!this.#lookup.isMissing(name)) void this.find(name).catch(() => {});
@@ -236,7 +239,7 @@ export class Coordination {
 
   /** The same, and asks the store. @throws StoreError */
   async findByLabel(label: string): Promise<LiveTunnel | undefined> {
-    if (this.isAlone) return this.#registry.byLabel(label);
+    if (this.#knowsAll) return this.#registry.byLabel(label);
     try {
       // One after the other, so that a label with many hyphens does not occupy more of the queue than any other.
       for (const name of [label, ...wildcardSlugsOf(label)]) {
@@ -253,7 +256,7 @@ export class Coordination {
 
   /** Whether nothing needs to be looked up for a name without a tunnel here: there is no tunnel, and it is nobody's. */
   isUnknown(name: string): boolean {
-    if (!this.isAlone || this.#recentlyHeld.has(name)) return false;
+    if (!this.#knowsAll || this.#recentlyHeld.has(name)) return false;
     return !isSlug(name) || this.#restingLookup.isMissing(name);
   }
 
@@ -335,12 +338,12 @@ export class Coordination {
         this.#restingLookup.forget(news.slug);
         this.#domainLookup.forget(news.domain);
         // Otherwise, it is looked up when it is needed.
-        if (this.#knowsAll) this.#track(this.find(news.slug).catch(() => {}));
+        if (this.#loadsAll) this.#track(this.find(news.slug).catch(() => this.review()));
         return;
       case 'created-tcp':
         this.#lookup.forget(news.slug);
         // Visitors arrive at its port here as well. If the store fails, the next review queries it again.
-        if (this.#hasPorts || this.#knowsAll) this.#track(this.find(news.slug).catch(() => this.review()));
+        if (this.#hasPorts || this.#loadsAll) this.#track(this.find(news.slug).catch(() => this.review()));
         return;
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
@@ -363,13 +366,25 @@ export class Coordination {
     this.#lookup.clear();
     this.#domainLookup.clear();
     this.#restingLookup.clear();
+    this.#missed += 1;
     this.#review.request();
   }
 
-  /** Listens on the ports of TCP tunnels that other relays have created. @throws StoreError */
-  async #followPorts(): Promise<void> {
-    if (!this.#hasPorts) return;
-    for (const owned of await this.#store.findTunnels('protocol', ['tcp'])) this.#meet(owned);
+  /** Whether there are no tunnels but those that this relay knows. */
+  get #knowsAll(): boolean {
+    return this.isAlone || (this.#loadsAll && this.#met === this.#missed && this.#following.size === 0);
+  }
+
+  /** Learns of tunnels that other relays have created: all, or those whose ports it listens on. @throws StoreError */
+  async #meetNew(): Promise<void> {
+    const missed = this.#missed;
+    if (this.#loadsAll) {
+      const isNew = (id: string): boolean => this.#registry.byId(id) === undefined;
+      for await (const owned of storedTunnels(this.#store, isNew)) this.#meet(owned);
+    } else if (this.#hasPorts) {
+      for (const owned of await this.#store.findTunnels('protocol', ['tcp'])) this.#meet(owned);
+    }
+    this.#met = missed;
   }
 
   /** Loads a stored tunnel. An expired one is not revived; one that is live here ends by its own timer. */
@@ -561,12 +576,14 @@ export class StoreReview {
  * Reads all tunnels, oldest first, in batches: memory allocated for all of them on the way from the database would
  * never be returned by either thread of the relay.
  *
+ * @param isWanted by its id
  * @throws StoreError
  */
 export async function* storedTunnels(
   store: Pick<Store, 'tunnelIds' | 'findTunnels'>,
+  isWanted: (id: string) => boolean = () => true,
 ): AsyncGenerator<OwnedTunnel, void> {
-  const ids = await store.tunnelIds();
+  const ids = (await store.tunnelIds()).filter(isWanted);
   for (let start = 0; start < ids.length; start += LOAD_BATCH) {
     const batch = ids.slice(start, start + LOAD_BATCH);
     const found = new Map((await store.findTunnels('id', batch)).map((owned) => [owned.tunnel.id, owned]));
