@@ -94,8 +94,10 @@ function overview(
   const [only] = panels;
   const isSingle = panels.length === 1 && only !== undefined;
   const head = isSingle ? singleHead(only, context) : panels.flatMap((panel) => blockOf(panel, context));
+  const isRaw = panels.every(({ tunnel }) => tunnel !== undefined && tunnel.protocol !== 'http');
+  const what = isRaw ? 'connections' : 'requests';
   const lines: Line[] = [
-    page === 'quit' ? quitLine(panels.length) : title(panels.length, hasKeys),
+    page === 'quit' ? quitLine(panels.length) : title(panels.length, hasKeys, what),
     ...(knock === undefined ? [] : [knock]),
     note === undefined ? [] : [span(escapeControls(note), 'good')],
     ...head,
@@ -104,9 +106,7 @@ function overview(
     [],
   ];
   const requests = requestRows(panels, columns, rows - lines.length);
-  const isRaw = panels.every(({ tunnel }) => tunnel !== undefined && tunnel.protocol !== 'http');
-  const none = `No ${isRaw ? 'connections' : 'requests'} yet.`;
-  return [...lines, ...(requests.length > 0 ? requests : [[span(none, 'dim')]])];
+  return [...lines, ...(requests.length > 0 ? requests : [[span(`No ${what} yet.`, 'dim')]])];
 }
 
 function codeTitle(count: number): Line {
@@ -121,10 +121,11 @@ function quitLine(count: number): Line {
   return [span(`${what} and quit?`, 'warning'), span('   y quits, any other key cancels', 'strong')];
 }
 
-function title(count: number, hasKeys: boolean): Line {
+/** @param logged what visitors of the tunnels make */
+function title(count: number, hasKeys: boolean, logged: string): Line {
   const what = count === 1 ? 'closes the tunnel' : 'closes the tunnels';
   // A narrow window cuts the end off.
-  const keys = `? keys   q quits   ${count === 1 ? '' : 'Tab next   '}i requests   c copies`;
+  const keys = `? keys   q quits   ${count === 1 ? '' : 'Tab next   '}i ${logged}   c copies`;
   return [span('culvert', 'strong'), span(`   ${hasKeys ? keys : `Ctrl-C ${what}`}`, 'dim')];
 }
 

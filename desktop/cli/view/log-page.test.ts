@@ -83,6 +83,8 @@ describe('the request log of the view', () => {
     assert.match(open, /^> [\d:]+ {2}TCP +open +0 B in +0 B out {2}$/);
     assert.match(refused, /^ {2}[\d:]+ {2}TCP +refused +10 B in +20 B out {2}\[2001:db8::7\]:1$/);
     assert.match(done, /^ {2}[\d:]+ {2}TCP +0 ms +10 B in +20 B out {2}\[2001:db8::7\]:1$/);
+    page.key('enter');
+    assert.match(text(), /^connection 3 {3}Up and Down scroll {3}Esc back\n/);
   });
 
   it('shows a WebSocket with its counts, that it is open, and its messages, the newest first', () => {

@@ -156,8 +156,9 @@ export class LogPage {
       detail === undefined ? [[span('This request is no longer available.')]] : requestLines(detail);
     this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
     const shown = lines.slice(this.#top, this.#top + this.#rows);
+    const [name, repeats] = this.#source.isRaw ? ['connection', ''] : ['request', '   r repeats'];
     return [
-      [span(`request ${id}`, 'strong'), span('   Up and Down scroll   r repeats   Esc back', 'dim')],
+      [span(`${name} ${id}`, 'strong'), span(`   Up and Down scroll${repeats}   Esc back`, 'dim')],
       shown,
     ];
   }
