@@ -99,9 +99,7 @@ export function ChipButton({ children, ...rest }: ButtonProps): JSX.Element {
   return (
     <Button look="chip fact" {...rest}>
       {children}
-      <span class="chip-more" aria-hidden="true">
-        ▾
-      </span>
+      <span aria-hidden="true">▾</span>
     </Button>
   );
 }

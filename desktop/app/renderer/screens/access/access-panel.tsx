@@ -172,7 +172,7 @@ function Agents({ tunnel: { key, slug, url, knocks } }: { tunnel: TunnelView }):
       <Failure problem={action.error} />
       <Failed of={agents} />
       {agents.value?.length === 0 && <p class="hint">{t('agents.nobody', { url })}</p>}
-      <List after={`lock-${key}`} class="link-list stack s2" aria-label={t('agents.of', { slug })}>
+      <List after={`lock-${key}`} class="link-list stack" aria-label={t('agents.of', { slug })}>
         {agents.value?.map((agent) => (
           <AgentRow key={agent.id} agent={agent} onRevoke={() => revoke(agent)} />
         ))}

@@ -83,7 +83,7 @@ export function StayChip({ tunnel }: { tunnel: Timed }): JSX.Element {
       title={isKeptOpen === true ? t('tunnels.leftKeptOpen', { left }) : undefined}
       act={() => toggle('extend')}
     >
-      <span class="time-left">{words}</span>
+      {words}
     </ChipButton>
   );
 }
