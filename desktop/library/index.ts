@@ -337,9 +337,9 @@ class OpenTunnel extends EventEmitter<TunnelEvents> implements Tunnel {
     }
   }
 
-  #onRequest({ method, target, status, durationMs, isBroken }: RequestSummary): void {
+  #onRequest({ method, target, status, durationMs, isBroken, messages }: RequestSummary): void {
     if (durationMs === undefined) return;
-    this.#tell(() => this.emit('request', { method, target, status, durationMs, isBroken }));
+    this.#tell(() => this.emit('request', { method, target, status, durationMs, isBroken, messages }));
   }
 
   /** Calls a listener as if from a timer, so that one that throws does not stop what is under way. */

@@ -97,6 +97,16 @@ export interface TunnelRequest {
   readonly durationMs: number;
   /** whether the response broke off, or the visitor left */
   readonly isBroken: boolean;
+  /** of a WebSocket or an event stream: how many messages it has carried */
+  readonly messages?: MessageCounts | undefined;
+}
+
+export interface MessageCounts {
+  readonly kind: 'websocket' | 'event-stream';
+  readonly fromVisitor: number;
+  readonly fromService: number;
+  /** control frames in both directions; comments of an event stream */
+  readonly control: number;
 }
 
 export interface TunnelEvents {

@@ -7,6 +7,8 @@ import { DECODED_BODY_MAX_BYTES } from '../decode-body.ts';
  * cent of a processor core, no matter what visitors send.
  */
 export const INFLATED_BYTES_PER_SECOND = 8 * 1024 * 1024;
+/** What a message counts for at least, because a smaller one takes as long. */
+const MESSAGE_MIN_BYTES = 256;
 
 /** How the messages of a WebSocket are compressed. */
 export interface Compression {
@@ -128,7 +130,7 @@ export class Inflater {
         info: true,
         ...(dictionary.length > 0 ? { dictionary } : {}),
       }) as unknown as { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } };
-      this.#budget.spend(inflated.length);
+      this.#budget.spend(Math.max(inflated.length, messages.length * MESSAGE_MIN_BYTES));
       // A sender may end its stream with a message, and what follows would have to be read by itself.
       return messages.length > 1 && engine.bytesWritten < compressed.length ? undefined : inflated;
     } catch {

@@ -270,6 +270,21 @@ describe('compressed messages of a WebSocket', () => {
     assert.ok(log.list().messages.some(({ form }) => form === 'waiting'));
   });
 
+  it('cannot take more than their share of the processor by being small', () => {
+    const clock = new FakeClock();
+    const log = newLog(DEFLATE, clock);
+    const small = packed(flushed('x'));
+    const lastForm = (): string | undefined => {
+      clock.advance(1000);
+      return log.list().messages.at(-1)?.form;
+    };
+    for (let count = 0; count < 20_000; count += 1) log.push(false, small);
+    assert.equal(lastForm(), 'compressed');
+    for (let count = 0; count < 40_000; count += 1) log.push(false, small);
+    assert.equal(lastForm(), 'unreadable');
+    assert.equal(log.counts.fromService, 60_000);
+  });
+
   it('have only sizes with an extension that is not known', () => {
     const log = newLog('permessage-bzip2');
     log.push(true, packed('x', KEY));
