@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
+import type { RequestSummary } from '../../desktop/client/inspector/records.ts';
 import { exampleDetail, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
@@ -17,11 +18,16 @@ const MOST_ROWS = 80;
 describe('a log of up to ten thousand requests', () => {
   const scope = testScope();
 
-  async function open(options: WindowOptions = {}, count = FEW) {
+  async function open(
+    options: WindowOptions = {},
+    count = FEW,
+    from?: (id: number) => RequestSummary['from'],
+  ) {
     const log = new ScriptedLog();
     log.add(count, (id) => ({
       status: id % 10 === 0 ? 500 : 200,
       durationMs: id === count ? undefined : 12,
+      from: from?.(id),
     }));
     const tunnel = () => exampleTunnel({ log: log.point, recent: log.recent, requests: log.point.revision });
     const main = new ScriptedMain(exampleSnapshot({ tunnels: [tunnel()] }), {
@@ -32,7 +38,7 @@ describe('a log of up to ten thousand requests', () => {
     await page.getByRole('button', { name: 'All requests to quiet-heron' }).click();
     await page.locator(`.log li[aria-posinset="1"][aria-setsize="${count}"]`).waitFor();
     const come = async (more: number): Promise<void> => {
-      log.add(more);
+      log.add(more, (id) => ({ from: from?.(id) }));
       await main.show({ tunnels: [tunnel()] });
     };
     return { page, come };
@@ -108,6 +114,35 @@ describe('a log of up to ten thousand requests', () => {
     assert.deepEqual(await rested(page.locator(`#${id}`)), before);
   });
 
+  it('has a second line where the visitor changes, without gaps, also while others come', async () => {
+    // Two requests of one device, and then two of the other.
+    const agents = ['curl/8.1', 'Mozilla/5.0 (Windows NT 10.0) Firefox/140.0'];
+    const of = (id: number) => ({
+      address: `203.0.113.${(id % 4) >> 1}`,
+      agent: agents[(id % 4) >> 1] ?? '',
+    });
+    const { page, come } = await open({}, FEW, of);
+    await page.getByRole('button', { name: /^GET .2000 500.*curl, 203.0.113.0$/ }).waitFor();
+    await page.getByRole('button', { name: /^GET .1999 .*Firefox on Windows, 203.0.113.1$/ }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /^GET .1998 .*Windows/ }).count(), 0);
+    await page.getByRole('main').hover();
+    await page.mouse.wheel(0, 30_011);
+    const row = page.locator('.log li[aria-posinset="850"] .row');
+    await row.waitFor();
+    assert.deepEqual(await page.evaluate(GAPS), []);
+    const before = await rested(row);
+    const id = await row.getAttribute('id');
+    await come(5);
+    await page.locator(`.log li[aria-posinset="855"] #${id}`).waitFor();
+    assert.deepEqual(await rested(page.locator(`#${id}`)), before);
+    assert.deepEqual(await page.evaluate(GAPS), []);
+    await page.mouse.wheel(0, 1_000_000);
+    const last = page.locator('.log li').last();
+    await last.and(page.locator(`[aria-posinset="${FEW + 5}"]`)).waitFor();
+    const ends = await page.evaluate<number>(ENDS);
+    assert.equal(ends, 0);
+  });
+
   it('keeps the focus in its row, even out of view, and continues from there', async () => {
     const { page, come } = await open();
     await page.keyboard.press('ArrowDown');
@@ -170,6 +205,14 @@ describe('a log of up to ten thousand requests', () => {
   });
 });
 
+/** Heights of gaps between rows that follow each other. */
+const GAPS = `[...document.querySelectorAll('.log li')]
+  .filter((li) => li.nextElementSibling?.ariaPosInSet === String(Number(li.ariaPosInSet) + 1))
+  .map((li) => li.nextElementSibling.getBoundingClientRect().top - li.getBoundingClientRect().bottom)
+  .filter((gap) => gap !== 0)`;
+/** px between the end of the last row and that of the list. */
+const ENDS = `document.querySelector('.log').getBoundingClientRect().bottom -
+  [...document.querySelectorAll('.log li')].at(-1).getBoundingClientRect().bottom`;
 /** The number of the request whose row has the focus. */
 const FOCUSED = `Number(document.activeElement.id.replace('request-k-', ''))`;
 /** The animation of a row that is live. */

@@ -146,8 +146,17 @@ appScenarios('the request log', (fixture) => {
     // The button keeps the focus, to send it once more.
     await focused(page, 'replay-request');
     assert.equal(asked[3], asked[2]);
-    await page.getByRole('button', { name: 'Replay. Show the original.' }).click();
+    const tries = page.getByRole('group', { name: 'Tries' }).getByRole('button');
+    assert.equal(await tries.count(), 2);
+    await tries.first().click();
     await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 3').waitFor();
+    assert.equal(await tries.first().and(page.locator(':focus[aria-pressed=true]')).count(), 1);
+    // The log has one row for both, which shows the last one.
+    await page.keyboard.press('Escape');
+    await row(page, /^POST \/order.*2 tries: 200, 200$/).click();
+    await page.getByRole('region', { name: 'Response body' }).getByText('"asked": 4').waitFor();
+    await page.keyboard.press('Escape');
+    assert.equal(await row(page, /^POST \/order/).count(), 1);
   });
 
   it('has an editor, which checks a request, sends it with secrets that the page never had, and compares the responses', async () => {

@@ -6,6 +6,8 @@ import {
   recogniseWebhook,
   type RequestSummary,
   type Timing,
+  trimBlanks,
+  type VisitorDevice,
   type WebhookProvider,
 } from './records.ts';
 import { redactTarget } from './redaction.ts';
@@ -90,7 +92,13 @@ export class Exchange {
   /** It carries bytes instead of messages. @param visitor the visitor's address, if it is known */
   becomeRaw(protocol: string, visitor = ''): void {
     this.connection = 'open';
-    this.#line = { method: protocol, target: visitor, visitor: undefined, webhook: undefined };
+    this.#line = {
+      method: protocol,
+      target: visitor,
+      visitor: undefined,
+      webhook: undefined,
+      from: undefined,
+    };
   }
 
   /** Hands over the captures, if any are left, to another exchange. */
@@ -119,7 +127,8 @@ export class Exchange {
   }
 
   summary({ reveal }: Visibility): RequestSummary {
-    const { method, target, visitor, webhook } = this.#readLine();
+    const { method, target, visitor, webhook, from } = this.#readLine();
+    const isOfVisitor = this.replayOf === undefined && !this.isImported;
     return {
       id: this.id,
       startedAt: this.startedAt,
@@ -134,6 +143,7 @@ export class Exchange {
       replayOf: this.replayOf,
       isImported: this.isImported,
       webhook,
+      ...(isOfVisitor && from !== undefined && { from }),
       ...(this.rehearsed !== undefined && { rehearsed: this.rehearsed }),
       ...(this.connection === undefined ? {} : { connection: this.connection }),
       ...(this.messages !== undefined && { messages: this.messages.counts }),
@@ -156,6 +166,7 @@ interface RequestLine {
   readonly target: string;
   readonly visitor: string | undefined;
   readonly webhook: WebhookProvider | undefined;
+  readonly from: VisitorDevice | undefined;
 }
 
 const END_OF_HEAD = '\r\n\r\n';
@@ -176,13 +187,27 @@ function readRequestLine(request: Buffer): RequestLine {
   const lineEnd = indexOr(request, END_OF_LINE, headEnd);
   const methodEnd = Math.min(lineEnd, indexOr(request, SPACE, lineEnd));
   const targetEnd = Math.min(lineEnd, indexOr(request, SPACE, lineEnd, methodEnd + 1));
+  const fields = [...fieldsOf(request.toString('latin1', lineEnd, headEnd))];
   return {
     // Copies, because substrings would keep all of a longer text in memory.
     method: request.toString('latin1', 0, methodEnd),
     target: request.toString('latin1', methodEnd + 1, targetEnd),
     visitor: visitorOf(request),
-    webhook: recogniseWebhook(fieldsOf(request.toString('latin1', lineEnd, headEnd))),
+    webhook: recogniseWebhook(fields),
+    from: deviceOf(fields),
   };
+}
+
+/** Enough of `User-Agent` to recognise the program and its system. */
+const AGENT_MAX_CHARS = 200;
+
+function deviceOf(fields: readonly (readonly [name: string, value: string])[]): VisitorDevice | undefined {
+  const valueOf = (lower: string): string => {
+    const [, value = ''] = fields.find(([name]) => name.toLowerCase() === lower) ?? [];
+    return Buffer.from(trimBlanks(value).slice(0, AGENT_MAX_CHARS), 'latin1').toString('latin1');
+  };
+  const from = { address: valueOf('x-forwarded-for'), agent: valueOf('user-agent') };
+  return from.address === '' && from.agent === '' ? undefined : from;
 }
 
 function* fieldsOf(lines: string): Generator<readonly [name: string, value: string]> {

@@ -32,6 +32,8 @@ export interface RequestSummary {
   readonly isBroken: boolean;
   /** who sent it, such as `link:for the review`, if the tunnel has an access policy */
   readonly visitor: string | undefined;
+  /** who sent it, as its head says; missing of a request that no visitor sent */
+  readonly from?: VisitorDevice | undefined;
   /** the repeated request */
   readonly replayOf: number | undefined;
   /** whether it was imported; without a status it was never sent from here */
@@ -49,6 +51,32 @@ export interface RequestSummary {
   readonly connection?: RawState | undefined;
   /** of a WebSocket or an event stream */
   readonly messages?: MessageCounts | undefined;
+}
+
+/** What sent a request. */
+export interface VisitorDevice {
+  /** the visitor's address, which the relay sets; `''` if it is not known */
+  readonly address: string;
+  /** the beginning of `User-Agent`, or `''` */
+  readonly agent: string;
+}
+
+/**
+ * The tries of each visit, by the numbers of all of them: a request and its repetitions, oldest first. An edited one
+ * with another method or address is a visit of its own.
+ *
+ * @param requests oldest first
+ */
+export function triesOf(requests: readonly RequestSummary[]): ReadonlyMap<number, readonly RequestSummary[]> {
+  const tries = new Map<number, RequestSummary[]>();
+  for (const request of requests) {
+    const { id, replayOf, method, target } = request;
+    const visit = replayOf === undefined ? undefined : tries.get(replayOf);
+    const isSame = visit?.[0]?.method === method && visit[0].target === target;
+    if (isSame) visit.push(request);
+    tries.set(id, isSame ? visit : [request]);
+  }
+  return tries;
 }
 
 /** How many messages a connection has carried so far, including those that are not kept. */
@@ -180,6 +208,8 @@ export interface MessageView extends RecordedMessage {
 
 /** A request as a window shows it. */
 export interface DetailView extends RequestDetail {
+  /** all tries of its visit, if there are several */
+  readonly tries?: readonly RequestSummary[] | undefined;
   readonly request: MessageView;
   readonly response: MessageView | undefined;
 }

@@ -26,6 +26,8 @@ function post(target: string, body = Buffer.alloc(0), fields = ''): Buffer {
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
+const device = (agent: string) => `x-forwarded-for: 203.0.113.7 \r\nUSER-AGENT:\t${agent}\r\n`;
+
 function exchange(log: RequestLog, bytes: Buffer, response: string | Buffer = OK): void {
   const recording = log.open();
   recording.toLocal(bytes);
@@ -252,6 +254,43 @@ describe('the request log', () => {
     assert.equal(log.list({ reveal: true })[0]?.target, '/?token=abc');
     const revealed = log.detail(1, { reveal: true });
     assert.deepEqual(revealed?.request.fields[1], ['authorization', 'Bearer abc']);
+  });
+
+  it("shows a visitor's address and device, as much as a line needs", () => {
+    const log = new RequestLog();
+    exchange(log, post('/', undefined, device('curl/8.1')));
+    exchange(log, post('/', undefined, device('x'.repeat(9000))));
+    exchange(log, post('/'));
+    const replay = log.openReplay(1);
+    replay.toLocal(post('/', undefined, device('curl/8.1')));
+    const [again, none, long, first] = log.list().map(({ from }) => from);
+    assert.deepEqual(first, { address: '203.0.113.7', agent: 'curl/8.1' });
+    assert.equal(long?.agent, 'x'.repeat(200));
+    assert.deepEqual([none, again], [undefined, undefined]);
+  });
+
+  it('knows all tries of a visit, whichever is asked for, as far as they are shown', () => {
+    const log = new RequestLog();
+    const again = (of: number, bytes: Buffer): void => {
+      const replay = log.openReplay(of);
+      replay.toLocal(bytes);
+      replay.end(false);
+    };
+    const tries = (id: number) => log.tries(id).map((each) => each.id);
+    exchange(log, post('/a'));
+    exchange(log, post('/b'));
+    again(1, post('/a'));
+    again(3, post('/a'));
+    again(1, post('/edited'));
+    again(5, post('/edited'));
+    assert.deepEqual([1, 3, 4].map(tries), [
+      [1, 3, 4],
+      [1, 3, 4],
+      [1, 3, 4],
+    ]);
+    assert.deepEqual([2, 5, 6, 99].map(tries), [[2], [5, 6], [5, 6], []]);
+    log.clear(1);
+    assert.deepEqual([1, 3, 4].map(tries), [[], [3, 4], [3, 4]]);
   });
 
   it('has no response until its head is complete, and then what has arrived of it', () => {

@@ -15,6 +15,7 @@ import {
   type RequestSummary,
   type SocketMessages,
   trimBlanks,
+  triesOf,
   RECORDED_BODY_MAX_BYTES,
 } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
@@ -182,6 +183,19 @@ export class RequestLog implements Recorder, ExchangeStore {
   detail(id: number, visibility = REDACTED): RequestDetail | undefined {
     const exchange = this.find(id);
     return exchange && requestDetail(exchange, visibility);
+  }
+
+  /** All tries of the visit that a request belongs to, oldest first. */
+  tries(id: number, visibility = REDACTED): readonly RequestSummary[] {
+    const ids = new Set([id]);
+    for (let each = this.#oldest; each <= this.#lastId; each++) {
+      const replayOf = this.find(each)?.replayOf;
+      if (replayOf !== undefined) ids.add(replayOf).add(each);
+    }
+    const summaries = [...ids]
+      .sort((one, other) => one - other)
+      .flatMap((each) => this.find(each)?.summary(visibility) ?? []);
+    return triesOf(summaries).get(id) ?? [];
   }
 
   /**

@@ -33,7 +33,7 @@ export interface TunnelEntry {
 
 /** A tunnel whose log can be asked for. */
 export interface LoggedTunnel {
-  readonly log: Pick<RequestLog, 'list' | 'detail'>;
+  readonly log: Pick<RequestLog, 'list' | 'detail' | 'tries'>;
   readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
 }
 
@@ -123,9 +123,12 @@ export const LOG_METHODS = {
   /** a request; if it `decodes`, as a window shows it */
   'log:detail': forAgents(
     agentMethod(exact({ key, id, reveal, decodes: yup.boolean() }), (given, host): DetailView => {
-      const detail = host.find(given.key).log.detail(given.id, visibility(given, host));
+      const { log } = host.find(given.key);
+      const detail = log.detail(given.id, visibility(given, host));
       if (detail === undefined) return noRequest(given.id);
-      return given.decodes === true ? detailView(detail) : detail;
+      if (given.decodes !== true) return detail;
+      const tries = log.tries(given.id, visibility(given, host));
+      return { ...detailView(detail), ...(tries.length > 1 && { tries }) };
     }),
   ),
   /** messages of a WebSocket after one that is known */

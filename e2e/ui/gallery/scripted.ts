@@ -10,10 +10,11 @@ import type {
   LinkView,
   TunnelAccessView,
 } from '../../../desktop/app/ipc/tunnel-views.ts';
-import type {
-  RecordedMessage,
-  RequestDetail,
-  RequestSummary,
+import {
+  type DetailView,
+  type RecordedMessage,
+  type RequestSummary,
+  triesOf,
 } from '../../../desktop/client/inspector/records.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { refuse, type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
@@ -125,9 +126,25 @@ const DOMAIN_PROBLEMS = [
   { text: 'There is no TXT record _culvert.shop.example.org.', found: [] },
 ];
 
+const MAC = {
+  address: '203.0.113.7',
+  agent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/156.0 Safari/537.36',
+};
+const IPHONE = {
+  address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+  agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
+};
+
 export const REQUESTS = [
-  exampleRequest({ id: 95, startedAt: NOW - 3000 }),
-  exampleRequest({ id: 94, startedAt: NOW - 5000, target: '/src/main.ts', status: 304, durationMs: 3 }),
+  exampleRequest({ id: 95, startedAt: NOW - 3000, from: MAC }),
+  exampleRequest({
+    id: 94,
+    startedAt: NOW - 5000,
+    target: '/src/main.ts',
+    status: 304,
+    durationMs: 3,
+    from: MAC,
+  }),
   exampleRequest({
     id: 93,
     startedAt: NOW - 9000,
@@ -135,6 +152,7 @@ export const REQUESTS = [
     target: '/api/checkout',
     status: 500,
     durationMs: 48,
+    from: IPHONE,
   }),
   exampleRequest({
     id: 92,
@@ -142,8 +160,16 @@ export const REQUESTS = [
     target: '/events',
     status: undefined,
     durationMs: undefined,
+    from: IPHONE,
   }),
-  exampleRequest({ id: 91, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
+  exampleRequest({
+    id: 91,
+    startedAt: NOW - 20_000,
+    target: '/video.mp4',
+    durationMs: 2140,
+    isBroken: true,
+    from: IPHONE,
+  }),
 ];
 /** Older requests of the log. */
 const EARLIER = [
@@ -223,16 +249,23 @@ const ANSWERED_NOW: RecordedMessage = {
   isTruncated: false,
 };
 
-export function detail(id: number): RequestDetail {
+export function detail(id: number): DetailView {
   const sent = id === SENT.id ? { status: SENT.status } : {};
-  const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id, ...sent });
+  const all = [...REQUESTS, ...EARLIER];
+  const summary = all.find((request) => request.id === id) ?? exampleRequest({ id, ...sent });
+  const tries = triesOf(all.toReversed()).get(id) ?? [];
   return {
     ...summary,
-    timing: { waitedMs: 4, connectedMs: 0.4, answeredMs: id === 92 ? undefined : 45 },
+    ...(tries.length > 1 && { tries }),
+    timing: {
+      waitedMs: 4,
+      connectedMs: 0.4,
+      answeredMs: id === 92 ? undefined : Math.min(45, summary.durationMs ?? 45),
+    },
     bytesIn: 512,
     bytesOut: 289,
     request: ASKED,
-    response: id === 92 ? undefined : id === SENT.id ? ANSWERED_NOW : ANSWERED,
+    response: id === 92 ? undefined : summary.status === SENT.status ? ANSWERED_NOW : ANSWERED,
   };
 }
 

@@ -8,7 +8,8 @@ import {
   foundRequests,
   methodParts,
   partOf,
-  threads,
+  tallRows,
+  visits,
 } from './filter.ts';
 import { otherState } from './tunnel-state.ts';
 
@@ -125,13 +126,39 @@ describe('the parts of a log', () => {
   });
 });
 
-describe('request threads', () => {
-  it('have repetitions below the original, including repetitions of repetitions', () => {
-    assert.deepEqual(ids(threads(LOG_FILTER_LOG)), [6, 2, 3, 4, 5, 1]);
+/** @param agent of the device that sent it, if a visitor did */
+function by(id: number, agent?: string, replayOf?: number) {
+  const from = agent === undefined ? undefined : { address: '203.0.113.7', agent };
+  return exampleRequest({ id, replayOf, from });
+}
+
+describe('the second line of a row', () => {
+  it('belongs to the newest request of a device, and to several tries', () => {
+    const log = [by(7, undefined, 2), by(6, 'a'), by(5), by(4, 'a'), by(3, 'b'), by(2, 'b'), by(1, 'a')];
+    assert.deepEqual(
+      [...tallRows(visits(log))],
+      [
+        [0, true],
+        [3, true],
+        [4, false],
+        [5, true],
+      ],
+    );
+  });
+});
+
+describe('the rows of a log', () => {
+  it('have all tries of a visit, including repetitions of repetitions', () => {
+    const { rows, tries } = visits(LOG_FILTER_LOG);
+    assert.deepEqual(ids(rows), [6, 2, 1]);
+    for (const id of [2, 3, 4, 5]) assert.deepEqual(ids(tries.get(id) ?? []), [2, 3, 4, 5]);
+    assert.equal(visits(LOG_FILTER_LOG.slice(-1)).rows.length, 1);
   });
 
-  it('do not move a repetition of a dropped request', () => {
-    assert.deepEqual(ids(threads(LOG_FILTER_LOG.slice(0, 2))), [6, 5]);
+  it('include edited requests, and repetitions of a dropped one', () => {
+    const edited = exampleRequest({ id: 7, method: 'POST', target: '/other', replayOf: 2 });
+    assert.deepEqual(ids(visits([edited, ...LOG_FILTER_LOG]).rows), [7, 6, 2, 1]);
+    assert.deepEqual(ids(visits(LOG_FILTER_LOG.slice(0, 2)).rows), [6, 5]);
   });
 });
 

@@ -1,6 +1,11 @@
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { readableTarget } from '../../../client/inspector/readable.ts';
-import { type RequestSummary, WEBHOOK_PROVIDERS } from '../../../client/inspector/records.ts';
+import {
+  type RequestSummary,
+  triesOf,
+  type VisitorDevice,
+  WEBHOOK_PROVIDERS,
+} from '../../../client/inspector/records.ts';
 import { leadsTo, type OtherTunnelView, type TunnelView } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { t, type TextKey } from '../../messages/translate.ts';
@@ -156,21 +161,36 @@ export function partOf(requests: readonly RequestSummary[], id: string): readonl
   return id === ALL ? requests : requests.filter(has);
 }
 
-/** The requests with repetitions below their original, oldest first; otherwise in the same order. */
-export function threads(requests: readonly RequestSummary[]): readonly RequestSummary[] {
-  if (requests.every(({ replayOf }) => replayOf === undefined)) return requests;
-  const byId = new Map(requests.map((request) => [request.id, request]));
-  const rootOf = (request: RequestSummary): RequestSummary => {
-    const original = request.replayOf === undefined ? undefined : byId.get(request.replayOf);
-    // A repetition has a higher id than its original, so the recursion ends.
-    return original === undefined || original.id >= request.id ? request : rootOf(original);
-  };
-  const repetitions = new Map<RequestSummary, RequestSummary[]>();
-  for (const request of requests) {
-    const root = rootOf(request);
-    if (root !== request) repetitions.set(root, [request, ...(repetitions.get(root) ?? [])]);
+/** The rows of a log. */
+export interface Visits {
+  /** the first try of each visit, in the order of the requests */
+  readonly rows: readonly RequestSummary[];
+  /** see {@link triesOf} */
+  readonly tries: ReadonlyMap<number, readonly RequestSummary[]>;
+}
+
+/** Joins the tries of one visit in one row. @param requests newest first */
+export function visits(requests: readonly RequestSummary[]): Visits {
+  if (requests.every(({ replayOf }) => replayOf === undefined)) return { rows: requests, tries: NO_TRIES };
+  const tries = triesOf(requests.toReversed());
+  return { rows: requests.filter((request) => tries.get(request.id)?.[0] === request), tries };
+}
+
+const NO_TRIES: Visits['tries'] = new Map();
+
+/**
+ * The rows that have a second line, by their numbers, in order: visits with several tries, and the newest of those that
+ * one device made in a row.
+ *
+ * @returns for each whether its line names the device
+ */
+export function tallRows({ rows, tries }: Visits): ReadonlyMap<number, boolean> {
+  const tall = new Map<number, boolean>();
+  let last: VisitorDevice | undefined;
+  for (const [place, { id, from }] of rows.entries()) {
+    const isOther = from !== undefined && (from.agent !== last?.agent || from.address !== last.address);
+    if (isOther || (tries.get(id)?.length ?? 1) > 1) tall.set(place, isOther);
+    last = from ?? last;
   }
-  return requests
-    .filter((request) => rootOf(request) === request)
-    .flatMap((root) => [root, ...(repetitions.get(root) ?? [])]);
+  return tall;
 }

@@ -33,6 +33,7 @@ import {
   statusText,
   targetText,
   timeText,
+  triesText,
   updated,
   visitorWords,
   writtenText,
@@ -230,16 +231,17 @@ describe('a request in words', () => {
     assert.equal(reasonText({ response: bare, isBroken: false }), '');
   });
 
-  it('tells who sent it: a visitor, not the window', () => {
-    const fields = [
-      ['User-Agent', 'Mozilla/5.0 (X11; Linux) Firefox/150.0'],
-      ['X-Forwarded-For', '203.0.113.9'],
-    ] as const;
-    const sent = { request: { ...request, fields }, isImported: false, replayOf: undefined };
-    assert.equal(fromText(sent), 'Firefox on Linux, 203.0.113.9');
-    assert.equal(fromText({ ...sent, replayOf: 1 }), undefined);
-    assert.equal(fromText({ ...sent, isImported: true }), undefined);
-    assert.equal(fromText({ ...sent, request }), undefined);
+  it('tells what sent it, as far as that is known', () => {
+    const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
+    assert.equal(fromText({ from: { agent, address: '203.0.113.9' } }), 'Firefox on Linux, 203.0.113.9');
+    assert.equal(fromText({ from: { agent: '', address: '\u001b' } }), '\\x1b');
+    assert.equal(fromText({}), undefined);
+  });
+
+  it('tells how its tries ended, the last of many', () => {
+    const tries = [500, 502, 201].map((status, id) => exampleRequest({ id, status }));
+    assert.equal(triesText(tries), '3 tries: 500, 502, 201');
+    assert.equal(triesText([...tries, ...tries]), '6 tries: …, 502, 201, 500, 502, 201');
   });
 
   it('tells that Culvert answered, and why', () => {

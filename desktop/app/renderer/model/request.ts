@@ -64,18 +64,21 @@ export function reasonText({ response, isBroken }: Pick<RequestDetail, 'response
   return escapeUnprintable(utf8Text(/^\S+ \d{3} (.*)$/.exec(response.startLine)?.[1] ?? ''));
 }
 
-/** Who sent it: `Safari on iPhone, 203.0.113.9`. The relay sets the address. */
-export function fromText({
-  request,
-  isImported,
-  replayOf,
-}: Pick<RequestDetail, 'request' | 'isImported' | 'replayOf'>): string | undefined {
-  if (isImported || replayOf !== undefined) return undefined;
-  const [address] = fieldValues(request, 'x-forwarded-for');
-  const [agent] = fieldValues(request, 'user-agent');
-  const parts = [agent && agentWords(agent), address && escapeUnprintable(address)].filter(Boolean);
-  return parts.length === 0 ? undefined : parts.join(', ');
+/** Who sent it: `Safari on iPhone, 203.0.113.9`; `undefined` of a request that no visitor sent. */
+export function fromText({ from }: Pick<RequestSummary, 'from'>): string | undefined {
+  if (from === undefined) return undefined;
+  const { agent, address } = from;
+  return [agent && agentWords(agent), escapeUnprintable(address)].filter(Boolean).join(', ');
 }
+
+/** How the tries of a visit ended, the last few of them: `3 tries: 500, 500, 201`. */
+export function triesText(tries: readonly RequestSummary[]): string {
+  const last = tries.slice(-MOST_STATUSES).map(statusText);
+  const states = tries.length > MOST_STATUSES ? ['…', ...last] : last;
+  return t('log.tries', { count: tries.length, states: states.join(', ') });
+}
+
+const MOST_STATUSES = 5;
 
 /** The code of the error with which Culvert itself answered, instead of the local server. */
 export function faultCode({

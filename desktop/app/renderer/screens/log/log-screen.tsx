@@ -5,7 +5,8 @@ import { keptNames } from '../../../ipc/snapshot.ts';
 import type { LogView } from '../../../ipc/request-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { countedBy } from '../../model/address.ts';
-import { ALL, chips, foundRequests, methodParts, partOf, threads } from '../../model/filter.ts';
+import { ALL, chips, foundRequests, methodParts, partOf, visits } from '../../model/filter.ts';
+import type { RequestActs } from '../../model/actions.ts';
 import { outageView } from '../../model/diagnostics.ts';
 import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
 import { countText } from '../../model/numbers.ts';
@@ -53,15 +54,27 @@ export function LogScreen({
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
   const rowAction = useAction();
-  const acts = useRequestActs(tunnelKey, rowAction.run);
+  const rowActs = useRequestActs(tunnelKey, rowAction.run);
   const [menu, setMenu] = useState<RowMenu>();
   const [more, setMore] = useState<Spot>();
   const har = useExport(tunnelKey);
   const all = frozen ?? log.requests;
   const elsewhere = useContentSearch(tunnelKey, search, log.requests);
   const requests = useMemo(() => all && foundRequests(all, search, elsewhere.ids), [all, search, elsewhere]);
-  const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
+  const shown = useMemo(() => requests && partOf(requests, part), [requests, part]);
+  const rows = useMemo(() => shown && visits(shown), [shown]);
   const ids = shown?.map(({ id }) => id) ?? [];
+  const acts: RequestActs = {
+    ...rowActs,
+    async replay(id) {
+      const answer = await rowActs.replay(id);
+      const tries = opened === undefined ? undefined : rows?.tries.get(opened);
+      // The pane beside shows the visit that was tried again.
+      if (answer.ok && (id === opened || tries?.some((each) => each.id === id) === true))
+        follow?.(answer.value);
+      return answer;
+    },
+  };
   // There is nothing to search, and its controls say how to be the first visitor.
   const isWaiting = (all?.length ?? 0) === 0 && search === '' && own !== undefined && awaitsFirst(own);
   const newest = frozen?.[0]?.id ?? 0;
@@ -133,10 +146,10 @@ export function LogScreen({
       )}
       {elsewhere.isPartial && <p class="hint">{t('log.searchPartial')}</p>}
       {requests?.length === 0 && !isWaiting && <NoRequests tunnel={tunnel} search={search} />}
-      {shown !== undefined && (
+      {rows !== undefined && (
         <RequestList
           tunnelKey={tunnelKey}
-          requests={shown}
+          visits={rows}
           start={start}
           opened={opened}
           follow={follow}

@@ -12,12 +12,14 @@ import {
 } from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
 import { type RequestActs, requestActs } from '../../model/actions.ts';
+import { tallRows, type Visits } from '../../model/filter.ts';
 import { clockText } from '../../model/numbers.ts';
 import {
   agoText,
   countsMark,
   countsWords,
   durationFraction,
+  fromText,
   outcome,
   signatureMark,
   signatureTone,
@@ -25,6 +27,7 @@ import {
   statusText,
   targetText,
   timeText,
+  triesText,
 } from '../../model/request.ts';
 import { useTime } from '../../view/clock.ts';
 import { type Action, useShell } from '../../view/context.ts';
@@ -42,7 +45,7 @@ const FOLLOW_MS = 150;
  */
 export function RequestList({
   tunnelKey,
-  requests,
+  visits,
   start,
   opened,
   follow,
@@ -50,7 +53,7 @@ export function RequestList({
   acts,
 }: {
   tunnelKey: string;
-  requests: readonly RequestSummary[];
+  visits: Visits;
   /** number of the request that the user returns to */
   start: number | undefined;
   /** number of the request that is open beside the list */
@@ -63,10 +66,20 @@ export function RequestList({
 }): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
   const ruler = useRef<HTMLDivElement>(null);
-  const placeOf = useMemo(() => new Map(requests.map(({ id }, place) => [id, place])), [requests]);
-  const rows = useVirtualRows(list, ruler, requests, placeOf);
-  const [active, setActive] = useState(start);
-  const activePlace = active === undefined ? undefined : placeOf.get(active);
+  const { rows: requests, tries } = visits;
+  const placeOf = useMemo(() => {
+    const places = new Map(requests.map(({ id }, place) => [id, place]));
+    for (const [id, [first]] of tries) places.set(id, places.get(first?.id ?? id) ?? 0);
+    return places;
+  }, [requests, tries]);
+  const tall = useMemo(() => tallRows(visits), [visits]);
+  const tallPlaces = useMemo(() => [...tall.keys()], [tall]);
+  const rows = useVirtualRows(list, ruler, requests, placeOf, tallPlaces);
+  const [chosen, setActive] = useState(start);
+  const activePlace = chosen === undefined ? undefined : placeOf.get(chosen);
+  const active = activePlace === undefined ? chosen : requests[activePlace]?.id;
+  /** the try that a row shows, and that it opens */
+  const latestOf = (request: RequestSummary): RequestSummary => tries.get(request.id)?.at(-1) ?? request;
   const wantsFocus = useRef(false);
   const lastPlace = useRef(0);
 
@@ -80,7 +93,7 @@ export function RequestList({
     if (request === requests[0] && list.current !== null) scrollerOf(list.current).scrollTop = 0;
     if (request.id === active) focusRow(tunnelKey, request.id);
     else setActive(request.id);
-    return request.id;
+    return latestOf(request).id;
   };
   useKey(
     (event) => placeAfter(event, list.current, 0, 1) !== undefined,
@@ -99,7 +112,10 @@ export function RequestList({
   };
   useKey(
     (event) => actOf(event) !== undefined,
-    (event) => void (active !== undefined && actOf(event)?.(active)),
+    (event) => {
+      const request = activePlace === undefined ? undefined : requests[activePlace];
+      if (request !== undefined) void actOf(event)?.(latestOf(request).id);
+    },
   );
 
   // Read before the redraw, which loses the position of the focus.
@@ -116,7 +132,7 @@ export function RequestList({
 
   // No rows until their height is known: a row focused before would be at the wrong position.
   const drawn =
-    rows.rowHeight === 0
+    rows.layout === undefined
       ? []
       : drawnRows(rows.window, activePlace).filter((place) => place < requests.length);
   const stop = activePlace ?? drawn[0];
@@ -129,7 +145,7 @@ export function RequestList({
         aria-label={t('log.requests', {
           kind: requests[0]?.connection === undefined ? 'requests' : 'connections',
         })}
-        style={{ height: `${requests.length * rows.rowHeight}px` }}
+        style={{ height: `${rows.layout?.height ?? 0}px` }}
         onFocusIn={({ target }) => {
           const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;
           if (id !== undefined) setActive(Number(id));
@@ -140,22 +156,24 @@ export function RequestList({
           if (row === null || request === undefined) return;
           event.preventDefault();
           row.querySelector('button')?.focus();
-          openMenu({ request, spot: spotOf(event, row) });
+          openMenu({ request: latestOf(request), spot: spotOf(event, row) });
         }}
       >
         {drawn.map((place) => {
-          const request = requests[place];
+          const visit = requests[place];
           return (
-            request && (
+            visit && (
               <RequestRow
-                key={request.id}
+                key={visit.id}
                 tunnelKey={tunnelKey}
-                request={request}
+                visit={visit}
+                request={latestOf(visit)}
+                second={tall.has(place) ? secondLine(visit, tries, tall.get(place) === true) : undefined}
                 spot={place}
-                top={place * rows.rowHeight}
+                top={rows.layout?.topOf(place) ?? 0}
                 count={requests.length}
                 isTabStop={place === stop}
-                isOpen={request.id === opened}
+                isOpen={opened !== undefined && placeOf.get(opened) === place}
               />
             )
           );
@@ -163,6 +181,12 @@ export function RequestList({
       </ul>
     </div>
   );
+}
+
+/** The device of a visit, and its tries. */
+function secondLine(visit: RequestSummary, tries: Visits['tries'], hasDevice: boolean): string {
+  const all = tries.get(visit.id) ?? [];
+  return [hasDevice && fromText(visit), all.length > 1 && triesText(all)].filter(Boolean).join(' · ');
 }
 
 /** @returns a function that opens a request beside the list once the keys have stopped at it */
@@ -296,13 +320,20 @@ export function requestOfRow(tunnelKey: string, elementId: string | undefined): 
 
 interface Row {
   tunnelKey: string;
+  /** in a log its last try */
   request: RequestSummary;
+  /** its first try, whose number and time the row has */
+  visit?: RequestSummary;
+  /** its second line */
+  second?: string | undefined;
 }
 
-/** One request on one line; a click opens it. The log shows more details than a card. */
+/** One request on one line, and maybe a second one; a click opens it. The log shows more details than a card. */
 export const RequestRow = memo(function RequestRow({
   tunnelKey,
   request,
+  visit = request,
+  second,
   ...spot
 }: Row & (RowSpot | Partial<Record<keyof RowSpot, undefined>>)): JSX.Element {
   const isInLog = spot.count !== undefined;
@@ -310,10 +341,12 @@ export const RequestRow = memo(function RequestRow({
     ? { 'aria-setsize': spot.count, 'aria-posinset': spot.spot + 1, style: { top: `${spot.top}px` } }
     : {};
   return (
-    <li data-request={request.id} {...place}>
+    <li class={second === undefined ? undefined : 'tall'} data-request={visit.id} {...place}>
       <RowButton
         tunnelKey={tunnelKey}
         request={request}
+        visit={visit}
+        second={second}
         isInLog={isInLog}
         isTabStop={!isInLog || spot.isTabStop}
         isOpen={spot.isOpen === true}
@@ -326,20 +359,23 @@ export const RequestRow = memo(function RequestRow({
 const RowButton = memo(function RowButton({
   tunnelKey,
   request,
+  visit = request,
+  second,
   isInLog,
   isTabStop,
   isOpen,
 }: Row & Pick<RowSpot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
   const { go } = useShell();
   const target = targetText(request);
-  const { id, replayOf, isImported, rehearsed, webhook, messages } = request;
+  const { id, rehearsed, webhook, messages } = request;
+  const { replayOf, isImported } = visit;
+  const from = fromText(visit) ?? '';
   const sizes = request.connection === undefined ? '' : sizesText(request);
   const kinds = [`row-${outcome(request)}`];
   if (isInLog) kinds.push('row-timed');
-  if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
   return (
     <Button
-      id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
+      id={isInLog ? rowId(tunnelKey, visit.id) : `recent-${tunnelKey}-${id}`}
       look={`row ${kinds.join(' ')}`}
       tabIndex={isTabStop ? 0 : -1}
       aria-current={isOpen ? 'true' : undefined}
@@ -348,7 +384,7 @@ const RowButton = memo(function RowButton({
       <span class="method cut" dir="ltr">
         {escapeUnprintable(methodText(request))}
       </span>
-      <span class="target cut" dir="ltr" title={`${target} ${sizes}`.trim()}>
+      <span class="target cut" dir="ltr" title={[target, sizes, from].filter(Boolean).join('\n')}>
         {replayOf !== undefined && (
           <span class="replay-mark" title={t('log.repeats')}>
             <span aria-hidden="true">↻ </span>
@@ -395,7 +431,8 @@ const RowButton = memo(function RowButton({
           <DurationBar ms={request.durationMs} />
         )}
       </span>
-      {isInLog && <Ago startedAt={request.startedAt} />}
+      {isInLog && <Ago startedAt={visit.startedAt} />}
+      {second !== undefined && <span class="second cut">{second}</span>}
     </Button>
   );
 });

@@ -61,12 +61,13 @@ export function RequestScreen({ tunnelKey, id }: { tunnelKey: string; id: number
           : `${escapeUnprintable(methodText(detail))} ${targetText(detail)}`
       }
       titleDir={detail === undefined ? undefined : 'ltr'}
-      actions={tunnel && <span class="dim cut">{tunnel.slug}</span>}
+      actions={tunnel && <span class="request-tunnel dim cut">{tunnel.slug}</span>}
     >
       <Failed of={loaded} />
       {detail !== undefined && (
         <>
           <Facts tunnelKey={tunnelKey} detail={detail} />
+          <Tries tunnelKey={tunnelKey} detail={detail} />
           {detail.connection === undefined && (
             <Messages
               tunnelKey={tunnelKey}
@@ -110,8 +111,10 @@ function Messages(props: Shown): JSX.Element {
 
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
-  const { startedAt, durationMs, isBroken, status, visitor, replayOf, isImported, rehearsed, messages } =
-    detail;
+  const { startedAt, durationMs, isBroken, status, visitor, isImported, rehearsed } = detail;
+  const { connection, messages } = detail;
+  const replayOf =
+    detail.tries?.some(({ id }) => id === detail.replayOf) === true ? undefined : detail.replayOf;
   const from = fromText(detail);
   return (
     <p class="line spaced dim">
@@ -119,7 +122,7 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
         {statusText(detail)} {reasonText(detail)}
       </b>
       <span>{timeText(detail)}</span>
-      <span>{sizesText(detail)}</span>
+      {connection !== undefined && <span>{sizesText(detail)}</span>}
       <span>{clockText(startedAt)}</span>
       {messages !== undefined && durationMs !== undefined && (
         <span>{t('request.endedAt', { time: clockText(startedAt + durationMs) })}</span>
@@ -136,6 +139,37 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
         </Button>
       )}
     </p>
+  );
+}
+
+/** At most as many tries are listed. */
+const MOST_TRIES = 20;
+
+/** The tries of a visit: one is shown, and a press shows another. */
+function Tries({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element | null {
+  const { replace } = useShell();
+  const { id, tries = [] } = detail;
+  if (tries.length < 2) return null;
+  const more = tries.length - MOST_TRIES;
+  const at = (of: number) => ({ screen: 'request', key: tunnelKey, id: of }) as const;
+  return (
+    <div class="line">
+      {more > 0 && <span class="hint">{t('request.earlierTries', { count: more })}</span>}
+      <span role="group" aria-label={t('request.tries')} class="parts">
+        {tries.slice(-MOST_TRIES).map((each) => (
+          <Button
+            key={each.id}
+            id={`try-${each.id}`}
+            look="filter-chip"
+            aria-pressed={each.id === id}
+            act={() => replace(at(id), at(each.id), `try-${each.id}`)}
+          >
+            <b class={`status-${outcome(each)}`}>{statusText(each)}</b> {timeText(each)}{' '}
+            <span class="dim">{clockText(each.startedAt)}</span>
+          </Button>
+        ))}
+      </span>
+    </div>
   );
 }
 
@@ -251,7 +285,7 @@ function RequestActions({ tunnelKey, detail, canReach, reveal, setReveal }: Show
           {t('request.replay')}
         </Button>
         <Button id="edit-request" act={() => acts.edit(id)}>
-          {t('request.edit')}
+          {t('request.edit')} <kbd aria-hidden="true">e</kbd>
         </Button>
         <Button aria-label={isCopied ? undefined : t('request.copyCurl')} act={copy}>
           {t(isCopied ? 'request.copied' : 'request.curl')}

@@ -140,7 +140,7 @@ function MessageList({
     list.current?.querySelector<HTMLElement>('[aria-current]')?.focus();
   });
   const drawn =
-    rows.rowHeight === 0 ? [] : drawnRows(rows.window, place).filter((at) => at < messages.length);
+    rows.layout === undefined ? [] : drawnRows(rows.window, place).filter((at) => at < messages.length);
   const stop = place ?? drawn[0];
 
   return (
@@ -150,7 +150,7 @@ function MessageList({
         ref={list}
         class="socket-list"
         aria-label={t('socket.title')}
-        style={{ height: `${messages.length * rows.rowHeight}px` }}
+        style={{ height: `${rows.layout?.height ?? 0}px` }}
         onKeyDown={(event) => {
           const next = rowAfter(event.key, place ?? drawn[0] ?? 0, messages.length, rows.perPage());
           const message =
@@ -169,7 +169,7 @@ function MessageList({
                 key={message.id}
                 aria-setsize={messages.length}
                 aria-posinset={at + 1}
-                style={{ top: `${at * rows.rowHeight}px` }}
+                style={{ top: `${rows.layout?.topOf(at) ?? 0}px` }}
               >
                 <MessageRow
                   startedAt={startedAt}
