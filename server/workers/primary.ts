@@ -21,7 +21,7 @@ import { PendingCalls } from '../pending-calls.ts';
 import { addressOf, beReplaceable } from '../relay/handoff-setup.ts';
 import { openState, type State, storePublicOrigin } from '../relay/state-setup.ts';
 import { CountSums } from '../shared-counts.ts';
-import { StoreError } from '../store/store-errors.ts';
+import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import { errorOf, failureOf } from '../store/thread/messages.ts';
 import type { Store } from '../store/store.ts';
 import {
@@ -496,7 +496,7 @@ class Step {
 function ask(worker: Worker, task: WorkerTask, timeoutMs?: number): Promise<unknown> {
   return worker.tasks.call(
     (call) => tell(worker, { kind: 'task', call, task }),
-    () => new Error('a process of the relay does not respond'),
+    () => new StoreError(new UnansweredError(new Error('a process of the relay does not respond'))),
     timeoutMs,
   );
 }
