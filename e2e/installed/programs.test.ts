@@ -58,7 +58,7 @@ describe('the single-file programs', function () {
     const [, address = ''] = await client.printed(/"subdomain":"([^"]+)"/);
     assert.equal(await page(url, address), 'from the service');
 
-    const next = run('/bin/culvert-relay serve --replace', settings);
+    const next = run('/bin/culvert-relay serve --replace', { ...settings, CULVERT_WORKERS: '3' });
     await next.printed(/^listening on /m);
     assert.equal((await relay.exit()).code, 0);
     assert.equal(await page(url, address), 'from the service');
