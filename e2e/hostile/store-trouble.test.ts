@@ -53,8 +53,11 @@ async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> 
 async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
   const made = await eventually(20_000, () => account.api.create({ local_port: 1, name: 'half-done' }));
   const extended = await account.api.extend(tunnel.id, { ttl: '2h' });
-  const { requests } = await account.api.get(tunnel.id);
-  assert.ok(requests >= 20, `${requests} requests`);
+  const requests = await eventually(20_000, async () => {
+    const counted = (await account.api.get(tunnel.id)).requests;
+    assert.ok(counted >= 20, `${counted} requests`);
+    return counted;
+  });
   await relay.stop();
   await relay.restart();
   const listed = await account.api.list();

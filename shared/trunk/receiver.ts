@@ -16,7 +16,7 @@ const BEHIND_BYTES = WINDOW_BYTES / 2;
 
 export class Receiver {
   readonly #tell: (event: 'emptied' | 'grant') => void;
-  readonly #window: ReceiveWindow;
+  readonly #window = new ReceiveWindow();
   #handler: ByteStreamHandler | undefined;
   #isPaused = false;
   /** Whether the handler gets no further callbacks. */
@@ -39,9 +39,8 @@ export class Receiver {
    * @param tell `emptied`: all held data has been handed over, and the stream is not paused; `grant`: the peer may send
    *   more, so call {@link grant}
    */
-  constructor(tell: (event: 'emptied' | 'grant') => void, windowBytes = WINDOW_BYTES) {
+  constructor(tell: (event: 'emptied' | 'grant') => void) {
     this.#tell = tell;
-    this.#window = new ReceiveWindow(windowBytes);
   }
 
   get handler(): ByteStreamHandler | undefined {
@@ -222,22 +221,15 @@ export class Receiver {
  */
 
 export class ReceiveWindow {
-  readonly #first: number;
   /** bytes granted and not granted again: those that the peer may send, those that wait, and those passed on */
-  #size: number;
+  #size = WINDOW_BYTES;
   /** bytes that the peer may still send */
-  #open: number;
+  #open = WINDOW_BYTES;
   /** bytes passed on, but not yet granted again */
   #passedOn = 0;
 
-  constructor(windowBytes = WINDOW_BYTES) {
-    this.#first = windowBytes;
-    this.#size = windowBytes;
-    this.#open = windowBytes;
-  }
-
   get isWide(): boolean {
-    return this.#size > this.#first;
+    return this.#size > WINDOW_BYTES;
   }
 
   /** @returns whether the peer was allowed to send that many bytes */
@@ -254,7 +246,7 @@ export class ReceiveWindow {
   passedOn(bytes: number): boolean {
     this.#passedOn += bytes;
     // Enough to be worth a frame, and so little that a peer with half a window left never stops.
-    return this.#passedOn >= this.#first / 2;
+    return this.#passedOn >= WINDOW_BYTES / 2;
   }
 
   /**
@@ -264,7 +256,7 @@ export class ReceiveWindow {
    * @returns the number of additional bytes
    */
   grant(keepsUp: boolean): number {
-    const aim = keepsUp ? Math.max(this.#first, Math.min(2 * this.#size, WINDOW_MAX_BYTES)) : this.#first;
+    const aim = keepsUp ? Math.max(WINDOW_BYTES, Math.min(2 * this.#size, WINDOW_MAX_BYTES)) : WINDOW_BYTES;
     // While the window shrinks, smaller grants show a peer that has ended the stream that its data is being read.
     const least = Math.min(this.#passedOn, FLUSH_STEP_BYTES);
     const grant = Math.max(this.#passedOn + aim - this.#size, least);

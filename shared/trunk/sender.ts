@@ -10,13 +10,9 @@ export class Sender {
   #pieces: Buffer[] = [];
   #size = 0;
   /** bytes that the peer accepts */
-  #window: number;
+  #window = WINDOW_BYTES;
   /** Whether a writer waits for room. */
   #isAwaited = false;
-
-  constructor(windowBytes = WINDOW_BYTES) {
-    this.#window = windowBytes;
-  }
 
   get isEmpty(): boolean {
     return this.#size === 0;

@@ -16,8 +16,6 @@ export interface StreamCarrier {
    * ms in which the peer has to read {@link FLUSH_STEP_BYTES} of the remaining data of an ended stream, or all of it
    */
   readonly flushMs: number;
-  /** bytes of a stream that may be in transit in one direction at first */
-  readonly windowBytes: number;
   /** its streams with windows that have grown */
   readonly wide: WideStreams<TrunkStream>;
   /** bytes of all its streams */
@@ -37,7 +35,7 @@ export interface StreamCarrier {
 export class TrunkStream {
   readonly #trunk: StreamCarrier;
   readonly #receiver: Receiver;
-  readonly #sender: Sender;
+  readonly #sender = new Sender();
   /** shows whether the stream is large */
   readonly run: Run;
   /** 0 before anything was sent. */
@@ -77,8 +75,7 @@ export class TrunkStream {
   constructor(trunk: StreamCarrier, id = 0, peers = '') {
     this.#trunk = trunk;
     this.run = new Run(trunk.carried);
-    this.#receiver = new Receiver(this.#onReceiver, trunk.windowBytes);
-    this.#sender = new Sender(trunk.windowBytes);
+    this.#receiver = new Receiver(this.#onReceiver);
     this.id = id;
     this.peers = peers;
   }

@@ -4,7 +4,7 @@
  */
 import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
-import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
+import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID } from './frames.ts';
 import { WideStreams } from './receiver.ts';
 import { Batch } from './sender.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
@@ -57,11 +57,6 @@ interface TrunkOptions {
   readonly owner: TrunkOwner;
   /** ms that the peer has to read more of the remaining data of an ended stream */
   readonly flushMs: number;
-  /**
-   * bytes of a stream that may be in transit in one direction at first, the same at both ends; {@link WINDOW_BYTES} if
-   * absent
-   */
-  readonly windowBytes?: number;
 }
 
 /** The used part of a trunk's socket. */
@@ -80,7 +75,6 @@ export type TrunkSocket = Pick<
 
 export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   readonly flushMs: number;
-  readonly windowBytes: number;
   readonly #socket: TrunkSocket;
   readonly #begins: boolean;
   readonly #owner: TrunkOwner;
@@ -110,9 +104,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #isClosed = false;
 
   /** @param socket without a handler */
-  constructor(socket: TrunkSocket, { begins, owner, flushMs, windowBytes = WINDOW_BYTES }: TrunkOptions) {
+  constructor(socket: TrunkSocket, { begins, owner, flushMs }: TrunkOptions) {
     this.flushMs = flushMs;
-    this.windowBytes = windowBytes;
     this.#reader = new FrameReader(this);
     this.#socket = socket;
     this.#begins = begins === 'this';

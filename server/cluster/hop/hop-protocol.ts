@@ -19,12 +19,6 @@ import type { ForwardedUpgrade, HopRequest } from '../../clients/ownership.ts';
 import { TrunkLife } from '../../clients/trunk-life.ts';
 import { KEEP_ALIVE_MS } from '../../listeners.ts';
 
-/**
- * Maximum number of bytes of a stream in transit between two relays, in each direction: 250 MB/s at 1 ms,
- * because relays are close to each other.
- */
-const HOP_WINDOW_BYTES = 256 * 1024;
-
 /** How long a trunk to another relay may be unused before it is closed. */
 export const HOP_IDLE_MS = 30_000;
 /** ms between two checks of a trunk to another relay. */
@@ -61,7 +55,7 @@ interface HopEnds {
  */
 export function hopKey({ from, to }: HopEnds, secret: string): Buffer | undefined {
   if (!INCARNATION.test(from)) return undefined;
-  return createHmac('sha256', secret).update(`culvert-hop/4 ${from} ${to}`).digest();
+  return createHmac('sha256', secret).update(`culvert-hop/5 ${from} ${to}`).digest();
 }
 
 /** A trunk to another relay. */
@@ -91,7 +85,6 @@ export function hopTrunk(socket: TLSSocket, role: 'dialer' | 'listener', owner: 
     begins: isDialer ? 'this' : 'peer',
     owner: { ...owner, closed },
     flushMs: TRUNK_FLUSH_MS,
-    windowBytes: HOP_WINDOW_BYTES,
   });
   const life = new TrunkLife(trunk);
   // Not the clock: while this process is stopped, the other relay has nothing to answer.
