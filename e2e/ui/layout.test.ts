@@ -198,9 +198,12 @@ describe('the window,', () => {
       await keys.press('Shift+F6');
       await row(94).and(focus).waitFor();
 
+      // A replay of the open request shows its answer.
+      await keys.press('r');
+      await page.locator('.log [aria-current]').and(row(95)).waitFor();
+      await row(94).and(focus).waitFor();
       await keys.press('ArrowUp');
       await keys.press('Enter');
-      await page.locator('.log [aria-current]').and(row(95)).waitFor();
       await keys.press('Escape');
       await page.getByRole('region', { name: 'Response body' }).waitFor({ state: 'detached' });
       await row(95).and(focus).waitFor();

@@ -14,7 +14,7 @@ import {
   targetOf,
 } from './edit.ts';
 import { decodeBody } from './decode-body.ts';
-import { fieldValues, type RecordedMessage, type RequestDetail } from './records.ts';
+import { cookiesOf, fieldValues, type RecordedMessage, type RequestDetail } from './records.ts';
 
 const UNKNOWN_TYPE = 'application/octet-stream';
 const CUT = 'The rest of this body was not recorded.';
@@ -103,7 +103,7 @@ function requestOf({ method, target, request }: RequestDetail, origin: string): 
     method,
     url: origin + path,
     httpVersion: 'HTTP/1.1',
-    cookies: fieldValues(request, 'cookie').flatMap((value) => value.split(';').map(cookieOf)),
+    cookies: cookiesOf(request).map(pairOf),
     headers: request.fields.map(pairOf),
     queryString: [...new URLSearchParams(query)].map(pairOf),
     ...(body === undefined ? {} : { postData: body }),
@@ -130,7 +130,7 @@ function responseOf(response: RecordedMessage | undefined): HarResponse {
     status: Number(status) || 0,
     statusText: reason.join(' '),
     httpVersion,
-    cookies: fieldValues(response, 'set-cookie').map((value) => cookieOf(value.split(';', 1)[0] ?? '')),
+    cookies: cookiesOf(response).map(([name, value]) => pairOf([name, value.split(';', 1)[0] ?? ''])),
     headers: response.fields.map(pairOf),
     content: contentOf(response),
     redirectURL: fieldValues(response, 'location')[0] ?? '',
@@ -174,13 +174,6 @@ function typeOf(message: RecordedMessage): string {
 
 function pairOf([name, value]: readonly [string, string]): HarPair {
   return { name, value };
-}
-
-function cookieOf(pair: string): HarPair {
-  const at = pair.indexOf('=');
-  return at === -1
-    ? { name: '', value: pair.trim() }
-    : { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() };
 }
 
 /* Reads an HTTP archive of any program as requests with their responses. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { matchingMessages } from './readable.ts';
 import {
+  cookiesOf,
   matching,
   newLines,
   recogniseWebhook,
@@ -33,6 +34,27 @@ function listed(typed: string): number[] {
   }
   return matching(log.list(), typed).map(({ id }) => id);
 }
+
+describe('the cookies of a message', () => {
+  it('are those of all its fields, in order, including repeated and nameless ones', () => {
+    const fields = [
+      ['cookie', 'sid=[redacted]; theme=a=b;; bare'],
+      ['X-Other', 'no=cookie'],
+      ['Cookie', 'theme=dark'],
+    ] as const;
+    assert.deepEqual(cookiesOf({ fields }), [
+      ['sid', '[redacted]'],
+      ['theme', 'a=b'],
+      ['', 'bare'],
+      ['theme', 'dark'],
+    ]);
+  });
+
+  it('have their attributes if a response sets them', () =>
+    assert.deepEqual(cookiesOf({ fields: [['Set-Cookie', 'sid=1; Path=/; HttpOnly']] }), [
+      ['sid', '1; Path=/; HttpOnly'],
+    ]));
+});
 
 describe('the search in the request log', () => {
   for (const [typed, found] of [

@@ -155,6 +155,20 @@ export function fieldValues({ fields }: Pick<RecordedMessage, 'fields'>, lower: 
   return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value);
 }
 
+/** Names with their values, in order, including repeated names. */
+export type Pairs = readonly (readonly [name: string, value: string])[];
+
+/** The cookies that a request sends, or that a response sets, each with its attributes. */
+export function cookiesOf(message: Pick<RecordedMessage, 'fields'>): Pairs {
+  const sent = fieldValues(message, 'cookie').flatMap((value) => value.split(';'));
+  return [...sent, ...fieldValues(message, 'set-cookie')]
+    .filter((cookie) => trimBlanks(cookie) !== '')
+    .map((cookie) => {
+      const at = cookie.indexOf('=');
+      return [trimBlanks(cookie.slice(0, Math.max(0, at))), trimBlanks(cookie.slice(at + 1))];
+    });
+}
+
 /** A message of a WebSocket, a control frame, or an event of an event stream. */
 export interface SocketMessage {
   /** counts up from 1 within one connection, in both directions together */

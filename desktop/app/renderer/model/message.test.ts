@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cookiesOf, queryOf, rawMessage } from './message.ts';
+import { queryOf, rawMessage, readablePairs } from './message.ts';
 
 const query = (target: string) => queryOf({ startLine: `GET ${target} HTTP/1.1` });
 
@@ -31,25 +31,18 @@ describe('the query of a request', () => {
     assert.deepEqual(query('/a?%E2%80%AEx=%1b'), [['\\u{202e}x', '\\x1b']]));
 });
 
-describe('the cookies of a message', () => {
-  it('are those of all its fields, in order, including repeated and nameless ones', () => {
-    const fields: [string, string][] = [
-      ['cookie', 'sid=[redacted]; theme=a=b;; bare'],
-      ['X-Other', 'no=cookie'],
-      ['Cookie', 'theme=\u001b'],
-    ];
-    assert.deepEqual(cookiesOf({ fields }), [
-      ['sid', '[redacted]'],
-      ['theme', 'a=b'],
-      ['', 'bare'],
-      ['theme', '\\x1b'],
-    ]);
-  });
-
-  it('have their attributes if a response sets them', () =>
-    assert.deepEqual(cookiesOf({ fields: [['Set-Cookie', 'sid=1; Path=/; HttpOnly']] }), [
-      ['sid', '1; Path=/; HttpOnly'],
-    ]));
+describe('headers and cookies', () => {
+  it('are read as UTF-8, and contain no characters that hide or reverse text', () =>
+    assert.deepEqual(
+      readablePairs([
+        ['a\u001b', 'caf\u00c3\u00a9'],
+        ['b', '\u00ff'],
+      ]),
+      [
+        ['a\\x1b', 'café'],
+        ['b', 'ÿ'],
+      ],
+    ));
 });
 
 /** @param changes to a request with that body */

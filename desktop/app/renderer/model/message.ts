@@ -1,11 +1,8 @@
 /** The parts of a recorded message that its tabs show. */
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { textIn, utf8Text } from '../../../client/inspector/readable.ts';
-import { fieldValues, type RecordedMessage } from '../../../client/inspector/records.ts';
+import type { Pairs, RecordedMessage } from '../../../client/inspector/records.ts';
 import { hexDump } from './body/body-view.ts';
-
-/** Names with their values, in order, including repeated names. */
-export type Pairs = readonly (readonly [name: string, value: string])[];
 
 /**
  * Parses the parameters in a request line as `application/x-www-form-urlencoded` (WHATWG URL, section 5.1), which
@@ -14,30 +11,16 @@ export type Pairs = readonly (readonly [name: string, value: string])[];
 export function queryOf({ startLine }: Pick<RecordedMessage, 'startLine'>): Pairs {
   const target = utf8Text(startLine.split(' ')[1] ?? '');
   const at = target.indexOf('?');
-  return at < 0 ? [] : readable([...new URLSearchParams(target.slice(at + 1))]);
+  return at < 0 ? [] : escaped([...new URLSearchParams(target.slice(at + 1))]);
 }
 
-/** The cookies that a request sends, or that a response sets, each with its attributes. */
-export function cookiesOf(message: Pick<RecordedMessage, 'fields'>): Pairs {
-  const sent = fieldValues(message, 'cookie').flatMap((value) => value.split(';'));
-  const cookies = [...sent, ...fieldValues(message, 'set-cookie')].map((cookie) => utf8Text(cookie.trim()));
-  return readable(
-    cookies
-      .filter((cookie) => cookie !== '')
-      .map((cookie) => {
-        const at = cookie.indexOf('=');
-        return at < 0 ? ['', cookie] : [cookie.slice(0, at), cookie.slice(at + 1)];
-      }),
-  );
-}
-
-/** The headers of a message, as UTF-8 if they are that. */
-export function headersOf({ fields }: Pick<RecordedMessage, 'fields'>): Pairs {
-  return readable(fields.map(([name, value]) => [name, utf8Text(value)]));
+/** Headers or cookies, as UTF-8 if they are that. */
+export function readablePairs(pairs: Pairs): Pairs {
+  return escaped(pairs.map(([name, value]) => [utf8Text(name), utf8Text(value)]));
 }
 
 /** With characters made visible that hide or reverse text. */
-function readable(pairs: Pairs): Pairs {
+function escaped(pairs: Pairs): Pairs {
   return pairs.map(([name, value]) => [escapeUnprintable(name), escapeUnprintable(value)]);
 }
 

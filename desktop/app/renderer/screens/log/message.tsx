@@ -1,9 +1,14 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { utf8Text } from '../../../../client/inspector/readable.ts';
-import type { DetailView, MessageView } from '../../../../client/inspector/records.ts';
+import {
+  cookiesOf,
+  type DetailView,
+  type MessageView,
+  type Pairs,
+} from '../../../../client/inspector/records.ts';
 import { t } from '../../../messages/translate.ts';
-import { cookiesOf, headersOf, type Pairs, queryOf, rawMessage } from '../../model/message.ts';
+import { queryOf, rawMessage, readablePairs } from '../../model/message.ts';
 import { countText } from '../../model/numbers.ts';
 import { faultCode, type MessageKind, outcome } from '../../model/request.ts';
 import { type CopiedThing, CopyButton } from '../../view/controls.tsx';
@@ -106,7 +111,11 @@ function Parts({
   const kind = carried === undefined ? of : 'carried';
   const [chosen, setChosen] = useState(lastChosen[kind]);
   const pairs = useMemo(
-    () => ({ query: queryOf(message), headers: headersOf(message), cookies: cookiesOf(message) }),
+    () => ({
+      query: queryOf(message),
+      headers: readablePairs(message.fields),
+      cookies: readablePairs(cookiesOf(message)),
+    }),
     [message],
   );
   const isEmpty = message.body.length === 0;
