@@ -399,6 +399,26 @@ describe('one request in full', () => {
     assert.deepEqual(await tabsOf(answer(page)), ['Response', 'Raw']);
   });
 
+  it('lists the first and the last tries of a visit, and all of them on demand', async () => {
+    const tries = Array.from({ length: 24 }, (_, at) =>
+      exampleRequest({ id: at + 1, status: 500 + at, ...(at > 0 && { replayOf: 1 }) }),
+    );
+    const { page } = await open(tries.toReversed(), (request) => exampleDetail(request), {
+      'log:detail': ({ id }) => ({ ...exampleDetail(tries[id - 1]), tries }),
+    });
+    await page.getByRole('button', { name: /GET . 523 .*24 tries: …, 519, 520, 521, 522, 523$/ }).click();
+    const listed = page.getByRole('group', { name: 'Tries' }).getByRole('button');
+    await page.getByRole('heading', { name: 'GET /', exact: true }).waitFor();
+    const states = async () => (await listed.allInnerTexts()).map((text) => text.slice(0, 3));
+    assert.deepEqual(await states(), ['500', '520', '521', '522', '523']);
+    await page.getByRole('button', { name: '19 more' }).click();
+    assert.equal((await states()).length, 24);
+    await page.locator('#try-24[aria-pressed=true]:focus').waitFor();
+    await listed.nth(7).click();
+    await page.locator('#try-8[aria-pressed=true]:focus').waitFor();
+    assert.deepEqual(await states(), ['500', '507', '520', '521', '522', '523']);
+  });
+
   it('lists the messages of a WebSocket one by one, with a filter and each in full', async () => {
     const messages: SocketMessage[] = [];
     const come = (isFromVisitor: boolean, kind: 'text' | 'binary', text: string): void => {

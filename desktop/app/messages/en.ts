@@ -525,7 +525,7 @@ const LOG = {
   'log.repeats': 'Replay of an earlier request',
   'log.tries': '{count, plural, one {# try} other {# tries}}: {states}',
   'request.tries': 'Tries',
-  'request.earlierTries': '{count, number} earlier',
+  'request.moreTries': '{count, number} more',
   'log.repeatsSentence': 'Replay. Show the original.',
   'log.repeated': 'replay',
   'request.copiedCurlClean': 'Copied as a curl command, without secrets.',

@@ -142,21 +142,25 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
   );
 }
 
-/** At most as many tries are listed. */
-const MOST_TRIES = 20;
+/** As many of the last tries are listed at first, and all of them at most. */
+const LAST_TRIES = 4;
+const MOST_TRIES = 200;
 
 /** The tries of a visit: one is shown, and a press shows another. */
 function Tries({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element | null {
   const { replace } = useShell();
+  const [count, setCount] = useState(LAST_TRIES);
   const { id, tries = [] } = detail;
   if (tries.length < 2) return null;
-  const more = tries.length - MOST_TRIES;
+  const listed = tries.filter(
+    (each, place) => place === 0 || place >= tries.length - count || each.id === id,
+  );
+  const more = tries.length - listed.length;
   const at = (of: number) => ({ screen: 'request', key: tunnelKey, id: of }) as const;
   return (
     <div class="line">
-      {more > 0 && <span class="hint">{t('request.earlierTries', { count: more })}</span>}
       <span role="group" aria-label={t('request.tries')} class="parts">
-        {tries.slice(-MOST_TRIES).map((each) => (
+        {listed.map((each) => (
           <Button
             key={each.id}
             id={`try-${each.id}`}
@@ -169,6 +173,18 @@ function Tries({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
           </Button>
         ))}
       </span>
+      {more > 0 && count < MOST_TRIES && (
+        <Button
+          look="link"
+          act={() => {
+            setCount(MOST_TRIES);
+            // This button goes.
+            document.getElementById(`try-${id}`)?.focus();
+          }}
+        >
+          {t('request.moreTries', { count: more })}
+        </Button>
+      )}
     </div>
   );
 }
