@@ -26,7 +26,7 @@ import {
 } from '../../model/request.ts';
 import { type LoggedTunnel, loggedTunnel } from '../../model/tunnel-state.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
-import { FindOutWhy, useCopied } from '../../view/controls.tsx';
+import { FindOutWhy, keysText, useCopied } from '../../view/controls.tsx';
 import { useKey } from '../../view/keyboard.ts';
 import { Aside, Button, Failed, Failure, Notice } from '../../view/kit.tsx';
 import { Menu, MoreButton, type Spot } from '../../view/menu.tsx';
@@ -301,7 +301,7 @@ function RequestActions({ tunnelKey, detail, canReach, reveal, setReveal }: Show
           {t('request.replay')}
         </Button>
         <Button id="edit-request" act={() => acts.edit(id)}>
-          {t('request.edit')} <kbd aria-hidden="true">e</kbd>
+          {t('request.edit')} <kbd aria-hidden="true">{keysText('e')}</kbd>
         </Button>
         <Button aria-label={isCopied ? undefined : t('request.copyCurl')} act={copy}>
           {t(isCopied ? 'request.copied' : 'request.curl')}
