@@ -7,6 +7,7 @@ import {
   breakText,
   countsMark,
   countsWords,
+  endedText,
   hiddenSecrets,
   importedWords,
   joinedMessages,
@@ -74,7 +75,10 @@ describe('a row of the request log', () => {
     assert.equal(countsWords({ ...counts, fromVisitor: 0, fromService: 0 }), 'No messages');
     const events = { ...counts, kind: 'event-stream', fromVisitor: 0 } as const;
     assert.equal(countsMark(events), '3,400 events');
-    assert.equal(timeText(exampleRequest({ durationMs: 1200, messages: events })), '1.2 s');
+    const ended = exampleRequest({ durationMs: 1200, messages: events });
+    assert.equal(timeText(ended), '1.2 s');
+    assert.match(endedText(ended) ?? '', /^ended .*:/);
+    assert.deepEqual([endedText(socket), endedText(exampleRequest())], [undefined, undefined]);
   });
 
   it('is live while its response arrives, and not yet fine', () => {

@@ -31,7 +31,7 @@ import {
 import { agentWords } from '../../ipc/snapshot.ts';
 import type { Imported, WrittenHar } from '../../ipc/request-views.ts';
 import { t } from '../../messages/translate.ts';
-import { bytesText, countText, latencyText, preciseClockText } from './numbers.ts';
+import { bytesText, clockText, countText, latencyText, preciseClockText } from './numbers.ts';
 
 type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'refused' | 'failed' | 'broken';
 
@@ -105,6 +105,16 @@ export function timeText(request: RequestSummary): string {
   if (request.connection !== undefined) return '';
   if (request.messages !== undefined && !request.isBroken) return t('log.open');
   return request.status === undefined || request.isBroken ? '' : t('request.status.live');
+}
+
+/** When a connection that carried messages ended; `undefined` while it is open, and for any other request. */
+export function endedText({
+  messages,
+  startedAt,
+  durationMs,
+}: Pick<RequestSummary, 'messages' | 'startedAt' | 'durationMs'>): string | undefined {
+  if (messages === undefined || durationMs === undefined) return undefined;
+  return t('request.endedAt', { time: clockText(startedAt + durationMs) });
 }
 
 /** Why a raw connection has broken off; `undefined` for one that has not, and for any request. */

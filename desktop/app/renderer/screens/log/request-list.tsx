@@ -19,6 +19,7 @@ import {
   countsMark,
   countsWords,
   durationFraction,
+  endedText,
   fromText,
   outcome,
   signatureMark,
@@ -425,7 +426,7 @@ const RowButton = memo(function RowButton({
         )}
       </span>
       <span class={`status cut status-${outcome(request)}`}>{statusText(request)}</span>
-      <span class="took">
+      <span class="took" title={endedText(request)}>
         {timeText(request)}
         {isInLog && messages === undefined && request.durationMs !== undefined && (
           <DurationBar ms={request.durationMs} />

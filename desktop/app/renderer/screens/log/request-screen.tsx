@@ -7,6 +7,7 @@ import { t } from '../../../messages/translate.ts';
 import { clockText } from '../../model/numbers.ts';
 import {
   breakText,
+  endedText,
   hiddenSecrets,
   faultCode,
   faultWords,
@@ -111,8 +112,7 @@ function Messages(props: Shown): JSX.Element {
 
 function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView }): JSX.Element {
   const { go } = useShell();
-  const { startedAt, durationMs, isBroken, status, visitor, isImported, rehearsed } = detail;
-  const { connection, messages } = detail;
+  const { startedAt, isBroken, status, visitor, isImported, rehearsed, connection } = detail;
   const replayOf =
     detail.tries?.some(({ id }) => id === detail.replayOf) === true ? undefined : detail.replayOf;
   const from = fromText(detail);
@@ -124,9 +124,7 @@ function Facts({ tunnelKey, detail }: { tunnelKey: string; detail: DetailView })
       <span>{timeText(detail)}</span>
       {connection !== undefined && <span>{sizesText(detail)}</span>}
       <span>{clockText(startedAt)}</span>
-      {messages !== undefined && durationMs !== undefined && (
-        <span>{t('request.endedAt', { time: clockText(startedAt + durationMs) })}</span>
-      )}
+      {endedText(detail) !== undefined && <span>{endedText(detail)}</span>}
       {from !== undefined && <span>{from}</span>}
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {breakText(detail) !== undefined && <span class="status-broken">{breakText(detail)}</span>}
