@@ -6,6 +6,7 @@ import { ConflictError, StoreError, UnansweredError } from '../store/store-error
 import type { Store } from '../store/store.ts';
 import { anAccess, aTunnel, aTunnelService, aWish, CALLER, ofTunnels } from '../testing/fixtures.ts';
 import { type Side, TunnelWorld } from '../testing/tunnel-script.ts';
+import { TcpPorts } from './tcp-ports.ts';
 import { randomSlug, SLUG_ATTEMPTS, SLUG_BITS, type TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
@@ -190,6 +191,20 @@ describe('TunnelService', () => {
       assert.deepEqual(await ofTunnels(test.store, 'slug'), ['web']);
       await cut.stop();
       await world.check('known: none / none; stranger create web: 3600 left');
+    });
+
+    it('has another port if a program uses the first one, also with a name', async () => {
+      const { account, clock, test } = world;
+      const range = { first: 10_000, last: 10_001 };
+      const ports = new TcpPorts({ range, host: '127.0.0.1', isShared: false, clock, log: () => {} });
+      ports.bind = (port) => Promise.resolve(port !== range.first);
+      const own = aTunnelService({ store: test.store, registry: side.registry, clock, ports });
+      for (let time = 0; time < 20; time += 1) {
+        const { id, remotePort } = await own.create(account, aWish({ name: 'db', protocol: 'tcp' }));
+        assert.equal(remotePort, range.last);
+        await own.close(account, id, CALLER);
+      }
+      await own.stop();
     });
 
     it('refuses what only the store knows about: that the plan is used up, or a name in use', async () => {

@@ -464,7 +464,7 @@ export class TunnelService {
     const avoid: number[] = [];
     for (let attempt = 1; ; attempt += 1) {
       const slug = wanted.name === '' ? randomSlug() : wanted.name;
-      this.#mustBeAllowed(slug, wanted.wildcard);
+      this.#mustBeAllowed(birth, slug, wanted.wildcard);
       birth.slug = slug;
       const tunnel = this.#newRecord(account, wanted, slug);
       try {
@@ -507,10 +507,10 @@ export class TunnelService {
    *   until its traffic is stored; or that is being stored, because many requests for one name would wait for each other on
    *   the connections to the database
    */
-  #mustBeAllowed(slug: string, wildcard: boolean): void {
+  #mustBeAllowed(birth: Birth, slug: string, wildcard: boolean): void {
     if (this.#registry.isReserved(slug) || (wildcard && this.#registry.coversReserved(slug)))
       throw new ApiError(API_ERRORS.nameReserved);
-    const isBeingStored = [...this.#inserting].some((birth) => birth.slug === slug);
+    const isBeingStored = [...this.#inserting].some((other) => other !== birth && other.slug === slug);
     if (isBeingStored || this.#registry.bySlug(slug) !== undefined) throw new ApiError(API_ERRORS.nameTaken);
   }
 
