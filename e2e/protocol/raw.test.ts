@@ -234,6 +234,12 @@ describe('TCP tunnels', () => {
     const client = await serve();
     for (let count = 0; count < 30; count += 1) (await knockAt(scope, client.tunnel, '127.0.0.8')).reset();
     const visitors = await Promise.all([1, 2, 3].map(() => knockAt(scope, client.tunnel, '127.0.0.7')));
+    // The system has connected them, but perhaps not all of them have reached the relay yet.
+    await eventually(20_000, () => {
+      const messages = client.control.messages as unknown as readonly Record<string, unknown>[];
+      const announced = messages.filter(({ peers }) => String(peers).startsWith('127.0.0.7:'));
+      assert.equal(announced.length, visitors.length);
+    });
     await eventually(20_000, async () => {
       const { requests } = await account.api.get(client.tunnel.id);
       assert.ok(requests >= 0);
