@@ -56,7 +56,7 @@
   /** A line of text that begins at `left` and is cut off at the end of `area`. */
   function addText(text, rect, area, style) {
     const room = inside(rect, area);
-    if (room === undefined || room.right - room.left < 4 || text.trim() === '') return;
+    if (room === undefined || room.right - room.left < 2 || text.trim() === '') return;
     canvas.font = `${style.fontStyle} ${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
     const { fontBoundingBoxAscent: ascent, fontBoundingBoxDescent: descent } = canvas.measureText(text);
     let shown = text.trimEnd();
