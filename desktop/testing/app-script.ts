@@ -31,7 +31,7 @@ export async function checkApp(script: string, on: App | Promise<App> = signedIn
 /** A step is a word of these and others. `slug` is that of a tunnel; without it, the step is about the newest one. */
 const STEPS: Readonly<Record<string, (world: World, first?: string, second?: string) => unknown>> = {
   'sign-in': ({ app }) => app.call('session:sign-in', SIGN_IN),
-  'sign-out': ({ app }) => app.call('session:sign-out', undefined),
+  'sign-out': ({ app }) => app.call('session:sign-out', {}),
   create: ({ app }, name = '', lock = 'anyone') =>
     app.call('tunnel:create', { ...FORM, name, lock: LOCKS[lock] ?? FORM.lock }),
   start: (world, slug) => world.app.call('tunnel:start', world.ref(slug)),
@@ -51,7 +51,7 @@ const STEPS: Readonly<Record<string, (world: World, first?: string, second?: str
   undo: ({ app }, at = '-1') =>
     app.call('undo:take', { id: app.core.snapshots.make().undos.at(Number(at))?.id ?? '' }),
   commit: ({ app }) => app.core.undos.commitAll(),
-  refresh: ({ app }) => app.core.tunnelList.refresh(),
+  refresh: ({ app }) => app.core.chosen.tunnelList.refresh(),
   try: ({ app }) => app.call('relay:try', undefined),
   suspend: ({ app }) => app.core.suspend(),
   wake: ({ app }) => app.core.wake(),

@@ -33,7 +33,7 @@ export async function start(system: FakeSystem = fakeSystem()): Promise<App> {
   return {
     ...system,
     core,
-    call: async (channel, payload) => CHANNELS[channel].run(payload, core),
+    call: async (channel, payload) => CHANNELS[channel].run(payload, core.sessionFor(payload)),
   };
 }
 

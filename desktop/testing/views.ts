@@ -1,6 +1,6 @@
 /** What the window shows, for tests: complete and ordinary, except for what a test changes. */
 import { WHOLE_LOG } from '../app/ipc/request-views.ts';
-import type { OtherTunnelView, Snapshot, TunnelView } from '../app/ipc/snapshot.ts';
+import type { OtherTunnelView, SignInView, Snapshot, TunnelView } from '../app/ipc/snapshot.ts';
 import { DEFAULT_LOCALE } from '../app/messages/translate.ts';
 import { LOG_START, type RequestDetail, type RequestSummary } from '../client/inspector/records.ts';
 
@@ -70,6 +70,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       keyKept: 'system',
       problem: undefined,
     },
+    signIns: [],
     tunnels: [],
     others: [],
     names: [],
@@ -100,6 +101,20 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     update: undefined,
     hasNetwork: true,
     locale: DEFAULT_LOCALE,
+    ...changes,
+  };
+}
+
+/** The sign-in of {@link exampleSnapshot}. */
+export function exampleSignIn(changes: Partial<SignInView> = {}): SignInView {
+  return {
+    id: 's1',
+    relay: 'https://tunnels.example.com',
+    account: 'acme',
+    isChosen: true,
+    isSignedIn: true,
+    running: 0,
+    isTroubled: false,
     ...changes,
   };
 }

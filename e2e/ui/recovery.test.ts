@@ -13,6 +13,7 @@ import {
   chooseOfLog,
   expose,
   scenarios,
+  signedInAs,
   type SignedInOptions,
   signIn,
 } from './support/fixture.ts';
@@ -132,7 +133,7 @@ appScenarios('recovery without intervention', (fixture) => {
     await page.getByText('The relay no longer accepts your key.').waitFor();
     const other = await createAccount(fixture.relay);
     await signIn(page, fixture.relay.url, other.key);
-    await page.getByText(`${other.name} · Dev plan`).waitFor();
+    await signedInAs(page, other.name);
     await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
   });
 });

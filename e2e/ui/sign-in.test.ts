@@ -4,10 +4,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { signInLink } from '../../shared/team.ts';
 import { administer, createAccount } from '../support/accounts.ts';
-import { newApiKey } from '../support/programs.ts';
+import { newApiKey, RelayProgram } from '../support/programs.ts';
 import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
-import { appScenarios, card, expose, scenarios, signIn } from './support/fixture.ts';
-import { focused, reads } from './support/visit.ts';
+import {
+  appScenarios,
+  card,
+  chooseSignIn,
+  expose,
+  scenarios,
+  signedInAs,
+  signIn,
+} from './support/fixture.ts';
+import { focused, focusedName, reads, visit } from './support/visit.ts';
 
 appScenarios('signing in with a key', (fixture) => {
   it('reports at its field what is wrong, and can be cancelled while the relay does not answer', async () => {
@@ -35,7 +43,7 @@ appScenarios('signing in with a key', (fixture) => {
     const account = await createAccount(fixture.relay);
     await key.fill(account.key);
     await page.keyboard.press('Enter');
-    await page.getByText(`${account.name} · Dev plan`).waitFor();
+    await signedInAs(page, account.name);
   });
 
   it('keeps the key in memory when asked to, and otherwise encrypted, never in the page, across a restart', async () => {
@@ -53,7 +61,7 @@ appScenarios('signing in with a key', (fixture) => {
     for (const file of ['culvert.json', 'key.json'])
       assert.equal(readFileSync(join(directory, file), 'utf8').includes(account.key), false, file);
     const { page: third } = await fixture.open(directory);
-    await third.getByText(`${account.name} · Dev plan`).waitFor();
+    await signedInAs(third, account.name);
   });
 });
 
@@ -68,7 +76,7 @@ scenarios('an invitation', (fixture) => {
     return { account: name, address: fixture.relay.url + pathname };
   }
 
-  it('signs in with two clicks, once, not by Enter or Esc, and out of another account until that is undone', async () => {
+  it('signs in with two clicks, once, not by Enter or Esc, and beside another account', async () => {
     const { account, address } = await invite();
     const { app, page } = await fixture.open();
     const dialog = page.getByRole('dialog');
@@ -87,25 +95,22 @@ scenarios('an invitation', (fixture) => {
     await dialog.waitFor();
     assert.ok(!(await page.content()).includes(address.slice(-32)), 'the page does not know the token');
     await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText(`${account} · Dev plan`).waitFor();
+    await signedInAs(page, account);
     assert.equal(await dialog.count(), 0);
     const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
     const slug = await expose(page, site.port);
     await app.openLink(link);
     await dialog.getByText('was already used').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
-    await page.getByText(`${account} · Dev plan`).waitFor();
+    await signedInAs(page, account);
 
     const other = await invite();
     await app.openLink(signInLink(other.address));
-    await dialog
-      .getByText(`as ${account}. If you accept, you will be signed out there and your tunnel will be closed`)
-      .waitFor();
+    await dialog.getByText(`You stay signed in as ${account} · `).waitFor();
     await dialog.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText(`${other.account} · Dev plan`).waitFor();
+    await signedInAs(page, other.account);
     assert.equal(await card(page, slug).count(), 0);
-    await page.getByRole('button', { name: /^Undo: You signed out of/ }).click();
-    await page.getByText(`${account} · Dev plan`).waitFor();
+    await chooseSignIn(page, new RegExp(`^${account} · `));
     await card(page, slug).getByText('Online').waitFor();
   });
 
@@ -123,6 +128,42 @@ scenarios('an invitation', (fixture) => {
       await page.getByLabel(field).fill('');
     }
     await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText(`${account} · Dev plan`).waitFor();
+    await signedInAs(page, account);
+  });
+});
+
+appScenarios('two relays', (fixture) => {
+  it('are signed in at the same time, keep their tunnels, and are left one by one', async () => {
+    const { app, page, directory, account: work } = await fixture.openSignedIn();
+    const relay = await RelayProgram.start(fixture.scope);
+    const home = await createAccount(relay);
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const shop = await expose(page, site.port);
+    const { url } = await app.tunnel();
+
+    await chooseSignIn(page, 'Sign in to another relay or account…');
+    await page.getByRole('button', { name: `${work.name} · ` }).waitFor();
+    await signIn(page, relay.url, home.key);
+    await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
+    await focused(page, 'port');
+    await expose(page, site.port);
+    assert.equal(await card(page, shop).count(), 0);
+    // The tunnel of the other one has not stopped.
+    assert.equal((await visit(url)).body, 'hello');
+
+    await page.locator('#sign-ins').focus();
+    await page.keyboard.press('Enter');
+    await focusedName(page, new RegExp(`^${work.name} · .* \\(1 running\\)$`), 'menuitem');
+    await page.keyboard.press('Enter');
+    await card(page, shop).getByText('Online').waitFor();
+
+    const { page: again } = await fixture.open(directory);
+    await signedInAs(again, work.name);
+    await card(again, shop).getByText('Online').waitFor();
+    await chooseSignIn(again, `Sign out of ${work.name} · `);
+    await signedInAs(again, home.name);
+    await again.getByRole('button', { name: /^Undo: You signed out/ }).click();
+    await signedInAs(again, work.name);
+    await card(again, shop).getByText('Online').waitFor();
   });
 });

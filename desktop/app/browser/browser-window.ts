@@ -14,9 +14,9 @@ import type { About } from '../ipc/ipc.ts';
 import { type Core, followLanguage } from '../main/core.ts';
 import type { ProjectLinks } from '../main/deep-link.ts';
 import { Notifier, type ShownNotification } from '../main/electron/notifier.ts';
-import { CallFailure, errorWords } from '../main/failure.ts';
-import { answerCall, refuse } from '../../client/methods/method.ts';
-import { CHANNEL_NAMES, CHANNELS, type Channels, runAsked } from '../main/handlers/channels.ts';
+import { CallFailure } from '../main/failure.ts';
+import { refuse } from '../../client/methods/method.ts';
+import { answerPage, CHANNEL_NAMES, type Channels, runAsked } from '../main/handlers/channels.ts';
 import { nodePlatform } from '../main/node-platform.ts';
 import type { Platform } from '../main/platform.ts';
 import { createPortScan } from '../main/ports.ts';
@@ -79,7 +79,9 @@ export class BrowserWindow {
       platform: 'linux',
       isSupported: () => this.#notifiedPage !== undefined,
       onShow: (key) => {
-        if (key !== undefined) this.#notifiedPage?.push('tunnel:show', { key });
+        if (key === undefined) return;
+        core.chooseFor(key);
+        this.#notifiedPage?.push('tunnel:show', { key });
       },
       ask: (asked) =>
         void runAsked(asked, core).catch((error: unknown) =>
@@ -98,9 +100,7 @@ export class BrowserWindow {
     const { core, platform, channels } = this.#options;
     if (!channels.has(channel))
       return Promise.resolve(refuse({ code: 'no-such-method', text: t('problem.wrong') }));
-    return platform.runFor(page, () =>
-      answerCall(CHANNELS, channel, payload, core, errorWords(platform.report, core)),
-    );
+    return platform.runFor(page, () => answerPage(core, channel, payload, platform.report));
   }
 
   #stateChanged(page: Page): void {

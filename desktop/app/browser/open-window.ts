@@ -72,7 +72,7 @@ export async function openHostWindow(
   const core = await createCore(platform, host);
   await core.start();
   const api = platform.connect(relay, key);
-  await core.signIn.enter({ relay, key, api }, await api.getAccount(), 'session');
+  await core.chosen.signIn.enter({ relay, key, api }, await api.getAccount(), 'session');
   const channels = COMMAND_CHANNELS;
   const { server } = new BrowserWindow({ core, platform, directory: DIRECTORY, isRemote: false, channels });
   const origin = `http://${LOOPBACK}:${await listen(server, LOOPBACK, undefined)}`;
@@ -172,9 +172,9 @@ export async function openWindow(options: OpenWindowOptions) {
 
 /** If the app was never used, its window begins with the account of the command. */
 function signInAsCommand(core: Core, login: Login | undefined, platform: BrowserPlatform): void {
-  if (login === undefined || core.store.data.account !== undefined) return;
+  if (login === undefined || core.store.data.sessions.length > 0) return;
   const { relay, key } = login;
-  core.signIn.signIn({ relay: relay.origin, key, keep: 'file' }).catch((error: unknown) => {
+  core.chosen.signIn.signIn({ relay: relay.origin, key, keep: 'file' }).catch((error: unknown) => {
     // The window shows the form, and the relay's refusal once the user tries.
     platform.tell({ code: 'sign-in', text: error instanceof Error ? error.message : String(error) });
   });

@@ -22,6 +22,8 @@ import type {
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
 export interface Snapshot {
   readonly session: SessionView;
+  /** all sign-ins, in the order in which they were added */
+  readonly signIns: readonly SignInView[];
   /** in the order of the list: newest first */
   readonly tunnels: readonly TunnelView[];
   /** tunnels of the account that this app does not serve, newest first */
@@ -91,6 +93,22 @@ export type SessionView =
       /** the relay cannot be reached for now */
       readonly problem: Problem | undefined;
     };
+
+/** A sign-in among others. */
+export interface SignInView {
+  readonly id: string;
+  /** origin of the relay; empty before the first sign-in */
+  readonly relay: string;
+  /** name of the account; empty before the first sign-in */
+  readonly account: string;
+  /** whether the window shows its tunnels */
+  readonly isChosen: boolean;
+  readonly isSignedIn: boolean;
+  /** number of tunnels that are not ended */
+  readonly running: number;
+  /** whether something about it needs the user */
+  readonly isTroubled: boolean;
+}
 
 /** An invitation to a relay. Its address is a secret, which the page is not told. */
 export type InvitationView = {
@@ -261,6 +279,11 @@ export interface Settings {
   readonly logWidth: number;
   /** what shows the window from anywhere */
   readonly summonShortcut: GlobalShortcutKeys;
+}
+
+/** Whether visitors cannot reach the local service of a live tunnel, as far as is known. */
+export function isTroubled({ status, localProblem }: Pick<TunnelView, 'status' | 'localProblem'>): boolean {
+  return status.name === 'reconnecting' || localProblem !== undefined;
 }
 
 /** The kept name of each tunnel that has it, or had it last and can be resumed, by the key of the tunnel. */

@@ -15,7 +15,7 @@ async function ofCommand() {
   const platform = { ...system.platform, dataDirectory: undefined };
   const core = await createCore(platform, host);
   await core.start();
-  await core.signIn.enter(connection, await api.getAccount(), 'session');
+  await core.chosen.signIn.enter(connection, await api.getAccount(), 'session');
   return { ...system, core, host, serve, api, create };
 }
 

@@ -1,30 +1,24 @@
-/** The app without Electron: its memory, its account, its tunnels, and the snapshots of them that the window shows. */
+/** The app without Electron: its memory, its sign-ins with their tunnels, and the snapshots of them that the window shows. */
 import type { Host } from '../../client/host/host.ts';
 import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
-import { RelayUnreachable } from '../../client/relay/errors.ts';
-import type { OwnerLogHost } from '../../client/methods/log-methods.ts';
+import type { Message } from '../../client/messages.ts';
 import { Signal } from '../../client/signal.ts';
-import type { Snapshot, UpdateView } from '../ipc/snapshot.ts';
-import { chooseLocale, currentLocale, setLocale } from '../messages/translate.ts';
-import { Domains } from './account.ts';
-import { Diagnostics } from './diagnostics.ts';
-import { Drops } from './drops.ts';
-import { keyRefusedNotice, knockNotice, type Notice, Notices } from './notices.ts';
+import type { Account } from '../../../shared/tunnel.ts';
+import type { KeyKept, Snapshot, UpdateView } from '../ipc/snapshot.ts';
+import { chooseLocale, currentLocale, setLocale, t } from '../messages/translate.ts';
+import type { Connection } from './connection.ts';
+import { CallFailure } from './failure.ts';
+import type { Notice } from './notices.ts';
 import type { Platform } from './platform.ts';
 import { PortWatch } from './port-watch.ts';
-import { Projects } from './projects.ts';
 import { Invitations } from './session/invitations.ts';
-import { nameDomainOf, SignIn } from './session/sign-in.ts';
-import type { AppStore } from './settings/app-store.ts';
-import { openStoredParts, type StoredParts } from './settings/stored-parts.ts';
-import { Feed, Poller } from './signals.ts';
-import { Signatures, SigningSecrets } from './signing.ts';
-import { folderName, tunnelView } from './tunnel-view.ts';
+import { openSession, type Session, type SessionOptions } from './session/session.ts';
+import { type AppStore, SESSIONS_MAX, SessionStore } from './settings/app-store.ts';
+import { keepsOf } from './settings/key-vault.ts';
+import { openStore } from './settings/stored-parts.ts';
+import { Feed } from './signals.ts';
 import { TrayWatch } from './tray-watch.ts';
-import { Asleep } from './tunnels/asleep.ts';
-import { KeptNames } from './tunnels/kept-names.ts';
-import { OtherTunnels } from './tunnels/other-tunnels.ts';
-import { TunnelList } from './tunnels/tunnel-list.ts';
+import { folderName, tunnelView } from './tunnel-view.ts';
 import { UndoList } from './undo-list.ts';
 
 /**
@@ -44,11 +38,6 @@ export const POLL_VISIBLE_MS = 2000;
 export const POLL_HIDDEN_MS = 30_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 const NOTICE_TICK_MS = 5000;
-/**
- * Maximum number of a tunnel's pending approval requests that are shown as notifications; the window lists all
- * of them.
- */
-export const APPROVAL_NOTICES_MAX = 3;
 /** Number of recent projects that the window offers: what a person works on at a time. */
 export const RECENT_PROJECTS_MAX = 5;
 
@@ -57,42 +46,25 @@ export const RECENT_PROJECTS_MAX = 5;
  * @throws if the app's own files cannot be read at all
  */
 export async function createCore(platform: Platform, host?: Host): Promise<Core> {
-  const stored = await openStoredParts(platform);
-  const { store, vault, secretsVault } = stored;
+  const store = await openStore(platform);
   followLanguage(store, platform);
-  const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
-  const secrets = await SigningSecrets.open(
-    { vault: secretsVault, now: () => platform.clock.now(), wish: () => wishOf(signIn) },
-    store.data.tunnels,
-  );
   const inspector = host === undefined ? await platform.startInspector() : undefined;
-  return new Core(platform, stored, signIn, secrets, { host, inspector });
+  const core = new Core(platform, store, host, inspector);
+  await core.open();
+  return core;
 }
 
-/** The host of a command, which opens and closes its tunnels; or what shows those of the app to other programs. */
-interface Served {
-  readonly host: Host | undefined;
-  readonly inspector: InspectorServer | undefined;
-}
+/** What a call of the page is about: a sign-in with its tunnels, and the app. */
+export type AppSession = Session & { readonly core: Core };
 
 export class Core {
   readonly platform: Platform;
   readonly store: AppStore;
-  readonly signIn: SignIn;
-  readonly secrets: SigningSecrets;
   readonly undos: UndoList;
-  readonly tunnelList: TunnelList;
-  readonly others: OtherTunnels;
-  readonly names: KeptNames;
   readonly invitations: Invitations;
-  readonly drops: Drops;
-  readonly projects: Projects;
-  readonly diagnostics: Diagnostics;
-  readonly domains: Domains;
-  readonly signatures: Signatures;
   readonly tray: TrayWatch;
   readonly snapshots: Feed<Snapshot>;
-  /** The session, or something about a tunnel, has changed. */
+  /** A sign-in, or something about a tunnel, has changed. */
   readonly changed = new Signal();
   /** notices for the user outside the window */
   readonly notices = new Signal<Notice>();
@@ -102,14 +74,14 @@ export class Core {
   readonly quitRequested = new Signal();
   /** The user wants the downloaded version, now. */
   readonly updateRequested = new Signal();
-  /** the request logs of its tunnels */
-  readonly logs: OwnerLogHost;
-  readonly #isOfCommand: boolean;
+  readonly #host: Host | undefined;
   readonly #inspector: InspectorServer | undefined;
-  readonly #asleep: Asleep;
-  readonly #tunnelNotices = new Notices();
-  readonly #poller: Poller;
   readonly #ports: PortWatch;
+  /** in the order in which they were added; never empty once it is open */
+  #sessions: readonly AppSession[] = [];
+  /** of all of them, and of those that are just being opened */
+  readonly #slots = new Set<number>();
+  #chosen: AppSession | undefined;
   #update: UpdateView | undefined;
   #isVisible = false;
   #isInFront = false;
@@ -117,101 +89,119 @@ export class Core {
 
   constructor(
     platform: Platform,
-    stored: StoredParts,
-    signIn: SignIn,
-    secrets: SigningSecrets,
-    { host, inspector }: Served,
+    store: AppStore,
+    host: Host | undefined,
+    inspector: InspectorServer | undefined,
   ) {
     const { clock } = platform;
-    const { store, vault, passwords } = stored;
-    const connection = (): SignIn['connection'] => signIn.connection;
     this.platform = platform;
     this.store = store;
-    this.signIn = signIn;
-    this.secrets = secrets;
-    this.#isOfCommand = host !== undefined;
-    const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
-    this.undos = undos;
+    this.#host = host;
     this.#inspector = inspector;
-    this.tunnelList = this.#listTunnels(
-      stored,
-      host === undefined ? { saved: store.data.tunnels, passwords } : { host },
-    );
-    const { tunnelList } = this;
-    this.others = new OtherTunnels({
-      connection,
-      undos,
-      ownIds: () => tunnelList.ownIds,
-      servedHere: () => platform.servedHere(),
-    });
-    const { others } = this;
-    this.#asleep = new Asleep({
-      clock,
-      tunnelList,
-      connection,
-      isAllowed: () => store.data.settings.saysAsleep === 'yes',
-      standing: () => store.data.asleep,
-      remember: (asleep) => store.change({ asleep }),
-    });
-    this.names = new KeptNames({ clock, tunnelList, others, undos, asleep: this.#asleep, connection });
+    this.undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
     this.invitations = new Invitations({
       platform,
-      keeps: () => vault.keeps(),
-      signIn,
-      tunnelList,
-      secrets,
-      undos,
+      keeps: () => keepsOf(platform.encryption),
+      isSigningIn: () => this.chosen.signIn.view.state === 'signing-in',
+      enter: (...accepted) => this.#enter(...accepted),
     });
-    this.drops = new Drops({ tunnelList, isSignedIn: () => signIn.connection !== undefined });
-    this.projects = new Projects({
-      tunnelList,
-      others: this.others,
-      connection,
-      async remember(folder) {
-        const before = store.data.projects.filter((other) => other !== folder);
-        await store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
-      },
-    });
-    this.diagnostics = new Diagnostics({
-      connection,
-      examine: platform.examine,
-      onError: (error) => platform.report('finding out why', error),
-    });
-    this.domains = new Domains(connection, undos);
-    this.signatures = new Signatures(secrets, () => clock.now());
-    this.logs = {
-      mayReveal: true,
-      find: (key) => tunnelList.find(key).served,
-      signer: (key, isEdited) => this.signatures.signer(tunnelList.find(key), isEdited),
-    };
     this.snapshots = new Feed({
       clock,
       intervalMs: SNAPSHOT_INTERVAL_MS,
       make: () => this.#makeSnapshot(),
     });
-    this.#poller = new Poller({
-      clock,
-      work: () => this.#poll(),
-      pauseMs: () => (this.#isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
-      onError: (error) => platform.report('asking the relay', error),
-    });
     this.tray = new TrayWatch(platform);
     this.#ports = new PortWatch({
       platform,
-      tunnels: () => tunnelList.tunnels.map(({ served }) => served),
+      tunnels: () =>
+        this.#sessions.flatMap(({ tunnelList }) => tunnelList.tunnels.map(({ served }) => served)),
       onChange: () => this.#showChange(),
     });
-    this.#listen();
+    for (const { changed } of [this.undos, this.invitations]) changed.listen(() => this.#showChange());
+    this.tray.changed.listen(() => this.snapshots.changed());
+  }
+
+  /** Opens what is remembered of every sign-in. Call it once, before everything else. */
+  async open(): Promise<void> {
+    const { sessions, shownSlot } = this.store.data;
+    for (const { slot } of sessions) await this.#openSession(slot);
+    this.#chosen =
+      this.#sessions.find(({ saved }) => saved.slot === shownSlot) ??
+      this.#sessions[0] ??
+      (await this.#openSession(0));
   }
 
   /** Signs in and serves tunnels as at the last end of the app. Call it once everything listens. */
   async start(): Promise<void> {
     this.platform.summonKey?.use(this.store.data.settings.summonShortcut);
-    await this.signIn.restore();
-    this.#poller.now();
+    await Promise.all(this.#sessions.map((session) => session.start()));
+    if (this.chosen.signIn.connection === undefined) this.#chosen = this.#signedIn ?? this.chosen;
     this.#ports.now();
     this.tray.start();
     this.#lookForNotices();
+  }
+
+  /** The one that the window shows. */
+  get chosen(): AppSession {
+    if (this.#chosen === undefined) throw new Error('not opened');
+    return this.#chosen;
+  }
+
+  /** all of them, in the order in which they were added */
+  get sessions(): readonly AppSession[] {
+    return this.#sessions;
+  }
+
+  /**
+   * The one that a call is about: that of the tunnel that it names, or the chosen one.
+   *
+   * @param sent any value at all, from the page
+   */
+  sessionFor(sent: unknown): AppSession {
+    const key = typeof sent === 'object' && sent !== null && 'key' in sent ? sent.key : undefined;
+    const has = ({ tunnelList, others }: AppSession): boolean =>
+      typeof key === 'string' &&
+      (tunnelList.tunnels.some((tunnel) => tunnel.key === key) || others.find(key) !== undefined);
+    return (key === undefined ? undefined : this.#sessions.find(has)) ?? this.chosen;
+  }
+
+  /**
+   * Shows another sign-in; nothing happens to the tunnels of this one.
+   *
+   * @throws CallFailure
+   */
+  async choose(id: string): Promise<void> {
+    await this.#choose(this.#find(id));
+  }
+
+  /** Shows the sign-in with the tunnel of a notice. */
+  chooseFor(key: string): void {
+    this.#inBackground('remembering the choice', this.#choose(this.sessionFor({ key })));
+  }
+
+  /** Shows the form for a further relay or account. @throws CallFailure if there are too many */
+  async addSignIn(): Promise<void> {
+    await this.#choose(this.#sessions.find(({ isBlank }) => isBlank) ?? (await this.#openSession()));
+  }
+
+  /** Signs out, and shows another sign-in, if there is one. @throws CallFailure */
+  async signOut(id: string): Promise<void> {
+    const session = this.#find(id);
+    await session.signOut(
+      () => this.#choose(session),
+      () => this.#drop(session),
+    );
+    if (session === this.chosen) await this.#choose(this.#signedIn ?? session);
+  }
+
+  /** How many tunnels are not ended, of all sign-ins. */
+  get liveCount(): number {
+    return this.#sessions.reduce((count, { tunnelList }) => count + tunnelList.liveCount, 0);
+  }
+
+  /** Ends every tunnel here and, if it can be reached, at its relay. */
+  async closeAll(why: Message): Promise<void> {
+    await Promise.all(this.#sessions.map(({ tunnelList }) => tunnelList.closeAll(why)));
   }
 
   /** Asks the user for a folder, with one dialog at a time, and shows the result before the call ends. */
@@ -228,12 +218,6 @@ export class Core {
     this.snapshots.flush();
   };
 
-  /** Notes that a call could not reach the relay, so that the window can drop its message once the relay is back. */
-  readonly noteFailure = (error: unknown): void => {
-    if (error instanceof RelayUnreachable)
-      this.#inBackground('noting that the relay is unreachable', this.signIn.reached(error));
-  };
-
   /** Shows the invitation of a link, and asks the user. */
   openInvitation(address: string): void {
     this.#inBackground('opening an invitation', this.invitations.open(address));
@@ -241,7 +225,7 @@ export class Core {
 
   /** Shows files dropped on the tray icon, and asks the user whether to share them. */
   drop(paths: readonly string[]): void {
-    this.#inBackground('looking at what was dropped', this.drops.show(paths));
+    this.#inBackground('looking at what was dropped', this.chosen.drops.show(paths));
   }
 
   /** There is a newer version of the app. */
@@ -257,126 +241,138 @@ export class Core {
     this.#ports.setVisible(value);
     if (!value) return;
     this.#inBackground('reading settings of the system', this.#readSystemSettings());
-    this.#poller.now();
+    for (const session of this.#sessions) session.poll();
   }
 
-  /** Whether the window has the focus: then it shows everything, and there are no notices. */
+  /** Whether the window has the focus: then it shows everything of the chosen sign-in, and there are no notices. */
   setInFront(value: boolean): void {
     this.#isInFront = value;
   }
 
-  /** Tells the user something outside the window, unless they want no notices or see the window. */
-  notify(notice: Notice): void {
-    if (this.store.data.settings.notifies && !this.#isInFront) this.notices.emit(notice);
+  /**
+   * Tells the user something outside the window, unless they want no notices or see the window.
+   *
+   * @param isShown whether the window shows it as well
+   */
+  notify(notice: Notice, isShown = true): void {
+    if (this.store.data.settings.notifies && !(this.#isInFront && isShown)) this.notices.emit(notice);
   }
 
-  /** This machine is going to sleep: the app notifies relays, so that they do not have to wait for a timeout. */
+  /** This machine is going to sleep. */
   suspend(): void {
-    this.#inBackground('setting the message of a sleep', this.#asleep.suspend());
-    this.tunnelList.suspend();
+    for (const session of this.#sessions) session.suspend();
   }
 
   /** This machine is awake again. A change of its network does not say so: the way into a sleep is one. */
   resume(): void {
-    this.#asleep.resume();
+    for (const session of this.#sessions) session.resume();
     this.wake();
   }
 
   /** The network has changed, or this machine is awake again. */
   readonly wake = (): void => {
-    this.tunnelList.wake();
+    for (const session of this.#sessions) session.wake();
     this.#showChange();
-    this.#poller.now();
   };
 
   /** This program ends: it follows no other program, and no other program can inspect it. */
   close(): void {
-    this.others.clear();
+    for (const session of this.#sessions) session.close();
     this.#inspector?.stop();
   }
 
-  #listTunnels(
-    { store, passwordStore }: StoredParts,
-    known: ConstructorParameters<typeof TunnelList>[1],
-  ): TunnelList {
-    const { platform, signIn, undos } = this;
-    return new TunnelList(
-      {
-        clock: platform.clock,
-        connectTunnel: platform.connectTunnel,
-        keptBody: () => store.data.settings.keptBody,
-        inspector: this.#inspector,
-        undos,
-        connection: () => signIn.connection,
-        inventPassword: platform.inventPassword,
-        onKnock: ({ key, tunnel, knocks }, knock) => {
-          if (knocks.length <= APPROVAL_NOTICES_MAX) this.notify(knockNotice(key, tunnel.slug, knock));
-        },
-        async save(tunnels, passwordsNow) {
-          const { view } = signIn;
-          await store.change({ tunnels });
-          await passwordStore.keep(passwordsNow, view.state === 'signed-in' ? view.keyKept : undefined);
-        },
-        onKeyRefused: () => {
-          if (signIn.connection === undefined) return;
-          this.notify(keyRefusedNotice());
-          this.#inBackground('signing out', signIn.keyRefused());
-        },
-        onSaveFailed: (error) => platform.report('saving tunnels', error),
-      },
-      known,
-    );
+  get #signedIn(): AppSession | undefined {
+    return this.#sessions.find(({ signIn }) => signIn.connection !== undefined);
   }
 
-  /** Shows what has changed in the parts, and has one follow the other. */
-  #listen(): void {
-    const { signIn, tunnelList, others, names, projects, diagnostics, snapshots } = this;
-    const showChange = (): void => this.#showChange();
-    signIn.changed.listen(() => {
-      if (signIn.connection === undefined) {
-        diagnostics.stop();
-        projects.clear();
-      }
-      showChange();
-    });
-    signIn.signedIn.listen(({ connection, isSameAccount }) => {
-      others.clear();
-      names.clear();
-      projects.clear();
-      this.#inBackground('saving tunnels', tunnelList.resume(connection, isSameAccount));
-      if (!isSameAccount) this.#inBackground('forgetting secrets', this.secrets.setAside());
-      this.#poller.now();
-    });
-    tunnelList.changed.listen(() => {
-      this.#ports.tunnelsChanged();
-      showChange();
-    });
-    for (const { changed } of [this.undos, this.invitations, names]) changed.listen(showChange);
-    for (const { changed } of [diagnostics, others, this.drops, projects, this.tray])
-      changed.listen(() => snapshots.changed());
+  /** @param slot by default one that is free. @throws CallFailure if there is none */
+  async #openSession(slot = this.#freeSlot()): Promise<AppSession> {
+    this.#slots.add(slot);
+    const options: SessionOptions = {
+      platform: this.platform,
+      store: this.store,
+      undos: this.undos,
+      snapshots: this.snapshots,
+      host: this.#host,
+      inspector: this.#inspector,
+      enter: (...accepted) => this.#enter(...accepted),
+      notify: (notice) => this.notify(notice, session === this.#chosen),
+      rememberProject: (folder) => this.#rememberProject(folder),
+      viewOf: (tunnel) => tunnelView(tunnel, this.#ports.scan, this.#ports.judges(tunnel.served)),
+      pollMs: () => (this.#isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
+    };
+    const opened = await openSession(options, new SessionStore(this.store, slot));
+    const session: AppSession = Object.assign(opened, { core: this });
+    session.changed.listen(() => this.#showChange());
+    session.tunnelList.changed.listen(() => this.#ports.tunnelsChanged());
+    this.#sessions = [...this.#sessions, session];
+    return session;
+  }
+
+  #freeSlot(): number {
+    for (let slot = 0; slot < SESSIONS_MAX; slot += 1) if (!this.#slots.has(slot)) return slot;
+    throw new CallFailure({ code: 'too-many', text: t('problem.tooManySignIns', { max: SESSIONS_MAX }) });
+  }
+
+  /** Signs in with a key that the relay has accepted: where the account has been, or where nobody is, or beside others. */
+  async #enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
+    const { chosen } = this;
+    const known = this.#sessions.find(({ signIn }) => signIn.isSame(connection.relay, account));
+    const free = chosen.signIn.connection === undefined ? chosen : undefined;
+    const session = known ?? free ?? (await this.#openSession());
+    // What was undone later would be that of another account.
+    if (session.signIn.connection === undefined) void this.undos.commitAll();
+    await session.signIn.enter(connection, account, keep);
+    await this.#choose(session);
+  }
+
+  /** Shows it immediately. Resolves once that is on disk. */
+  async #choose(session: AppSession): Promise<void> {
+    const { chosen } = this;
+    this.#chosen = session;
+    // The user has left its form.
+    if (session !== chosen) chosen.signIn.cancel();
+    this.#showChange();
+    this.snapshots.flush();
+    const shownSlot = session.saved.slot;
+    if (shownSlot !== this.store.data.shownSlot) await this.store.change({ shownSlot });
+  }
+
+  /** Forgets a sign-in that is over, unless the window shows it. */
+  async #drop(session: AppSession): Promise<void> {
+    if (session === this.chosen || session.signIn.connection !== undefined) return;
+    this.#sessions = this.#sessions.filter((other) => other !== session);
+    session.close();
+    await session.saved.remove();
+    this.#slots.delete(session.saved.slot);
+    this.#showChange();
+  }
+
+  /** @throws CallFailure */
+  #find(id: string): AppSession {
+    const session = this.#sessions.find((other) => other.id === id);
+    if (session === undefined) throw new CallFailure({ code: 'signed-out', text: t('failure.signedOut') });
+    return session;
   }
 
   #makeSnapshot(): Snapshot {
-    const { platform, store, signIn } = this;
-    const { scan } = this.#ports;
+    const { platform, store, chosen } = this;
+    const shown = chosen.view();
     return {
-      session: signIn.view,
-      tunnels: this.tunnelList.tunnels.map((tunnel) =>
-        tunnelView(tunnel, scan, this.#ports.judges(tunnel.served)),
-      ),
-      others: signIn.connection === undefined ? [] : this.others.views,
-      names: signIn.connection === undefined ? [] : this.names.views,
-      diagnostics: this.diagnostics.view,
+      ...shown,
+      signIns: this.#sessions
+        .filter((session) => session === chosen || !session.isBlank)
+        .map((session) =>
+          session.signInView(session === chosen, (session === chosen ? shown : session.view()).tunnels),
+        ),
       invitation: this.invitations.view,
-      drop: this.drops.view,
-      project: this.projects.view,
       projects: store.data.projects.map((folder) => ({ name: folderName(folder), folder })),
-      ports: scan?.ports ?? [],
+      ports: this.#ports.scan?.ports ?? [],
       settings: store.data.settings,
       locale: currentLocale(),
       undos: this.undos.views,
       update: this.#update,
-      isOfCommand: this.#isOfCommand,
+      isOfCommand: this.#host !== undefined,
       isShortcutRefused: platform.summonKey?.isRefused ?? false,
       isTrayMissing: this.tray.isMissing,
       hasNetwork: platform.hasNetwork(),
@@ -388,27 +384,9 @@ export class Core {
     this.changed.emit();
   }
 
-  async #poll(): Promise<void> {
-    const { signIn, tunnelList, others, names } = this;
-    try {
-      await signIn.verify();
-      const { connection } = signIn;
-      if (connection === undefined) return;
-      await others.retry(connection);
-      const live = await tunnelList.refresh();
-      if (signIn.connection !== connection) return;
-      const { ownIds } = tunnelList;
-      // A check opens a tunnel for a moment.
-      if (!this.#isOfCommand && ownIds !== undefined && this.diagnostics.view?.isRunning !== true)
-        await others.show(live, ownIds);
-      if (!this.#isOfCommand) await names.refresh(connection);
-      if (signIn.connection !== connection) return;
-      await signIn.reached(undefined);
-      const domain = live.map(nameDomainOf).find((name) => name !== undefined);
-      if (domain !== undefined) await signIn.learnDomain(domain);
-    } catch (error) {
-      await signIn.reached(error);
-    }
+  async #rememberProject(folder: string): Promise<void> {
+    const before = this.store.data.projects.filter((other) => other !== folder);
+    await this.store.change({ projects: [folder, ...before].slice(0, RECENT_PROJECTS_MAX) });
   }
 
   /** Start at login can also be changed in the settings of the system. */
@@ -421,20 +399,16 @@ export class Core {
   }
 
   #lookForNotices(): void {
-    const { clock } = this.platform;
-    const { tunnels } = this.#makeSnapshot();
-    for (const notice of this.#tunnelNotices.look(tunnels, clock.now(), this.#isInFront)) this.notify(notice);
-    clock.setTimeout(() => this.#lookForNotices(), NOTICE_TICK_MS);
+    for (const session of this.#sessions) {
+      const isShown = session === this.chosen;
+      for (const notice of session.lookForNotices(this.#isInFront && isShown)) this.notify(notice, isShown);
+    }
+    this.platform.clock.setTimeout(() => this.#lookForNotices(), NOTICE_TICK_MS);
   }
 
   #inBackground(what: string, work: Promise<unknown>): void {
     work.catch((error: unknown) => this.platform.report(what, error));
   }
-}
-
-/** Secrets are stored as the key is. */
-function wishOf({ view }: SignIn): 'session' | 'system' {
-  return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
 }
 
 /** Uses the language that the user has chosen. */

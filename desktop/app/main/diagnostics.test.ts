@@ -75,7 +75,7 @@ describe('diagnostics', () => {
   it('end with the sign-out, and need a relay', async () => {
     const app = await signedIn();
     await app.call('checkup:start', { key: undefined });
-    await app.call('session:sign-out', undefined);
+    await app.call('session:sign-out', {});
     assert.deepEqual([current(app).interrupted.aborted, shown(app)], [true, undefined]);
     await assert.rejects((await start()).call('checkup:start', { key: undefined }), failsWith('signed-out'));
   });

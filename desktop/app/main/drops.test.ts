@@ -37,7 +37,7 @@ describe('a dropped folder', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
+      for (const tunnel of core.chosen.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
   });
 
   async function open(app: Promise<App> = signedIn()): Promise<App> {
@@ -72,7 +72,7 @@ describe('a dropped folder', () => {
     const first = app.call('folder:share', { id });
     await assert.rejects(app.call('folder:share', { id }), failsWith('no-folder'));
     await first;
-    assert.equal(app.core.tunnelList.tunnels.length, 1);
+    assert.equal(app.core.chosen.tunnelList.tunnels.length, 1);
   });
 
   it('is served only to visitors, named on its card, and the last hop of its diagnostics', async () => {
@@ -119,7 +119,7 @@ describe('a dropped folder', () => {
     // The folder is back, and the relay still has its tunnel.
     mkdirSync(site);
     const creates = third.api.calls.filter((call) => call.startsWith('create')).length;
-    await third.call('tunnel:start', { key: third.core.tunnelList.tunnels[0]?.key ?? '' });
+    await third.call('tunnel:start', { key: third.core.chosen.tunnelList.tunnels[0]?.key ?? '' });
     await until(() => third.serve.all[0]);
     assert.equal(third.api.calls.filter((call) => call.startsWith('create')).length, creates);
   });

@@ -21,15 +21,15 @@ export class CallFailure extends Error {
  * What the window says of errors.
  *
  * @param reportBug called with every error that is neither a known failure nor a bad payload
- * @param core learns from calls that the relay cannot be reached
+ * @param session learns from calls that the relay cannot be reached
  */
 export function errorWords(
   reportBug: ErrorWords['reportBug'],
-  core: { readonly noteFailure: (error: unknown) => void },
+  session: { readonly noteFailure: (error: unknown) => void },
 ): ErrorWords {
   return {
     describe(error) {
-      core.noteFailure(error);
+      session.noteFailure(error);
       return toCallError(error);
     },
     wrong: t('problem.wrong'),

@@ -132,7 +132,7 @@ async function start(): Promise<void> {
     }),
     updater: () => electronUpdater.autoUpdater,
     clock: platform.clock,
-    isInUse: () => core.tunnelList.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
+    isInUse: () => core.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
     onInstall: () => quit.allow(),
     onNewVersion(version) {
       core.setUpdate({ version, isReady: false });

@@ -184,12 +184,13 @@ export function knockNotice(key: string, slug: string, request: ApprovalRequestV
   };
 }
 
-export function keyRefusedNotice(): Notice {
+/** @param relay its host */
+export function keyRefusedNotice(relay: string): Notice {
   return {
     kind: 'key-refused',
     key: undefined,
     title: t('notice.keyRefused'),
-    text: t('notice.keyRefused.text'),
+    text: t('notice.keyRefused.text', { relay }),
   };
 }
 

@@ -60,7 +60,7 @@ describe('an opened project', () => {
   });
   afterEach(() => {
     for (const { core } of apps.splice(0))
-      for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
+      for (const tunnel of core.chosen.tunnelList.tunnels) tunnel.served.end('stopped', 'The test is over.');
   });
 
   async function opened(text: string, app: Promise<App> = signedIn()): Promise<App> {
@@ -108,7 +108,7 @@ describe('an opened project', () => {
     ]);
     const { name } = project(app);
     assert.equal(name, 'shop');
-    assert.deepEqual([created(app), app.core.tunnelList.tunnels], [[], []]);
+    assert.deepEqual([created(app), app.core.chosen.tunnelList.tunnels], [[], []]);
     const shown = JSON.stringify(project(app));
     assert.ok(!shown.includes('secret-word-1') && !shown.includes(above), shown);
     await app.call('project:dismiss', { id: project(app).id });
@@ -124,7 +124,7 @@ describe('an opened project', () => {
 `);
     assert.deepEqual(await startAll(app), { started: 3, failed: 0 });
     assert.equal(app.core.snapshots.make().project, undefined);
-    const [docs, api, web] = app.core.tunnelList.tunnels;
+    const [docs, api, web] = app.core.chosen.tunnelList.tunnels;
     const target = {
       port: 3000,
       hostHeader: 'shop.test',
@@ -163,7 +163,7 @@ describe('an opened project', () => {
     const second = await start(again(app));
     apps.push(second);
     assert.deepEqual(
-      second.core.tunnelList.tunnels.map(({ served }) => served.settings.target),
+      second.core.chosen.tunnelList.tunnels.map(({ served }) => served.settings.target),
       [docs?.served.settings.target, api?.served.settings.target, target],
     );
   });
@@ -221,7 +221,7 @@ describe('an opened project', () => {
     const app = await opened('relay: https://other.example\ntunnels: {web: {port: 3000}}');
     assert.match(
       problem(app),
-      /for the relay https:\/\/other\.example, but you are signed in to https:\/\/relay\.example\.com/,
+      /for the relay https:\/\/other\.example, but the window shows your account at https:\/\/relay\.example\.com/,
     );
     const own = await opened('relay: https://relay.example.com\ntunnels: {web: {port: 3000}}');
     assert.deepEqual(statuses(own), ['ready']);

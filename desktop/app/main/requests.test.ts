@@ -90,7 +90,7 @@ describe('a request edited in the window', () => {
 async function appWith(...requests: readonly string[]) {
   const app = await signedIn();
   const { key } = await app.call('tunnel:create', FORM);
-  const { log } = app.core.tunnelList.find(key);
+  const { log } = app.core.chosen.tunnelList.find(key);
   for (const request of requests) log.open().toLocal(Buffer.from(request));
   return { app, key, log };
 }
@@ -134,7 +134,7 @@ describe('an exported HAR', () => {
   it('is offered under a name that the relay cannot turn into a path', async () => {
     const { app, key } = await appWith(SECRET);
     app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, slug: '../Shop-1' }));
-    await app.core.tunnelList.refresh();
+    await app.core.chosen.tunnelList.refresh();
     await app.call('log:export', { key, ids: [1], reveal: false });
     assert.deepEqual(app.seen.filesOffered, ['hop-1.har']);
   });
@@ -166,7 +166,7 @@ describe('imported requests', () => {
     assert.deepEqual(detail?.request.fields[0], ['Host', 'slug-1.tunnels.test:8080']);
     const local = await app.call('tunnel:create', { ...FORM, hostHeader: 'local' });
     await app.call('import:text', { ...local, text: 'curl https://elsewhere.example/' });
-    const [host] = app.core.tunnelList.find(local.key).log.detail(1)?.request.fields ?? [];
+    const [host] = app.core.chosen.tunnelList.find(local.key).log.detail(1)?.request.fields ?? [];
     assert.deepEqual(host, ['Host', 'localhost:3000']);
   });
 
@@ -259,7 +259,7 @@ describeOnPosix('tunnels of the app, for other programs of its user', () => {
     const app = await signedIn({ ...system, platform: { ...system.platform, startInspector: startHere } });
     const { port } = await startHttp((_request, response) => response.end('hello'));
     const { key } = await app.call('tunnel:create', { ...FORM, port });
-    const { log } = app.core.tunnelList.find(key);
+    const { log } = app.core.chosen.tunnelList.find(key);
     for (let n = 0; n < 2; n += 1)
       log.open().toLocal(Buffer.from('GET /?token=s3cret HTTP/1.1\r\nHost: x\r\n\r\n'));
     const [found] = await findTunnels(runtimeFolder(env));

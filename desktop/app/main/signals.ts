@@ -74,6 +74,7 @@ export class Poller {
   #timer: Timer | undefined;
   #isWorking = false;
   #isDue = false;
+  #isOver = false;
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -81,8 +82,15 @@ export class Poller {
 
   /** Starts a run now, or right after the current one. */
   now(): void {
+    if (this.#isOver) return;
     this.#isDue = true;
     if (!this.#isWorking) void this.#run();
+  }
+
+  /** For good; a run that has begun ends by itself. */
+  stop(): void {
+    this.#isOver = true;
+    this.#timer?.cancel();
   }
 
   async #run(): Promise<void> {
@@ -98,6 +106,6 @@ export class Poller {
       }
     }
     this.#isWorking = false;
-    this.#timer = clock.setTimeout(() => this.now(), pauseMs());
+    if (!this.#isOver) this.#timer = clock.setTimeout(() => this.now(), pauseMs());
   }
 }

@@ -7,7 +7,7 @@ import { checkSignature, hmac } from '../../client/inspector/signatures.ts';
 import { CallRefused } from '../../client/methods/method.ts';
 import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start, until } from '../../testing/core-app.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
+import { ACCOUNT, fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
 import { CallFailure } from './failure.ts';
 import { Signatures, SigningSecrets, SIGNING_SECRETS_MAX } from './signing.ts';
 
@@ -156,7 +156,7 @@ async function withSecret(app: App, name = ''): Promise<string> {
 }
 /** Looks at a webhook of GitHub without a signature. */
 const look = (app: App, key: string) => {
-  const { log } = app.core.tunnelList.find(key).served;
+  const { log } = app.core.chosen.tunnelList.find(key).served;
   if (log.list().length === 0) log.open().toLocal(WEBHOOK);
   return app.call('signature:look', { key, id: 1 });
 };
@@ -218,7 +218,7 @@ describe('secrets of webhooks', () => {
   it('are forgotten at the sign-out, and restored when that is undone', async () => {
     const app = await signedIn();
     const key = await withSecret(app, 'shop');
-    await app.call('session:sign-out', undefined);
+    await app.call('session:sign-out', {});
     assert.equal(existsSync(file(app)), false);
     await app.call('undo:take', { id: app.core.undos.views[0]?.id ?? '' });
     assert.equal((await look(app, key))?.secrets.length, 1);
@@ -228,7 +228,8 @@ describe('secrets of webhooks', () => {
   it('are forgotten when another account signs in after the key was refused', async () => {
     const app = await signedIn();
     await withSecret(app, 'shop');
-    await app.core.store.change({ account: undefined });
+    await app.core.chosen.signIn.keyRefused();
+    app.api.getAccount = () => Promise.resolve({ ...ACCOUNT, client_id: 'other' });
     await app.call('session:sign-in', SIGN_IN);
     await until(() => (existsSync(file(app)) ? undefined : true));
   });

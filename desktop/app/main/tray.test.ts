@@ -20,7 +20,7 @@ function model(
   hasNetwork = true,
   names: readonly KeptNameView[] = [],
 ) {
-  return trayModel({ session, tunnels, names, hasNetwork });
+  return trayModel([{ session, tunnels, names }], hasNetwork);
 }
 
 /** The labels of a menu, followed by those of its submenus. */

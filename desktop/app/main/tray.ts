@@ -1,5 +1,12 @@
 /** The tray, derived from the snapshot of the window: its menu alone is enough to use a tunnel. */
-import { agentWords, hostsOf, keptNames, type Snapshot, type TunnelView } from '../ipc/snapshot.ts';
+import {
+  agentWords,
+  hostsOf,
+  isTroubled,
+  keptNames,
+  type Snapshot,
+  type TunnelView,
+} from '../ipc/snapshot.ts';
 import type { KeptNameView } from '../ipc/tunnel-views.ts';
 import { t } from '../messages/translate.ts';
 import type { Core } from './core.ts';
@@ -32,11 +39,16 @@ export interface TrayModel {
  */
 const TRAY_INTERVAL_MS = 1000;
 
-export function trayFeed({ platform, snapshots, changed, localeChanged }: Core): Feed<TrayModel> {
+export function trayFeed(core: Core): Feed<TrayModel> {
+  const { platform, changed, localeChanged } = core;
   const feed = new Feed({
     clock: platform.clock,
     intervalMs: TRAY_INTERVAL_MS,
-    make: () => trayModel(snapshots.make()),
+    make: () =>
+      trayModel(
+        core.sessions.map((session) => session.view()),
+        platform.hasNetwork(),
+      ),
   });
   for (const signal of [changed, localeChanged]) signal.listen(() => feed.changed());
   return feed;
@@ -48,25 +60,35 @@ const SHOWN_MAX = 15;
 const KNOCKS_SHOWN_MAX = 5;
 const SEPARATOR: TrayEntry = { kind: 'separator' };
 
-export function trayModel({
-  session,
-  tunnels,
-  names,
-  hasNetwork,
-}: Pick<Snapshot, 'session' | 'tunnels' | 'names' | 'hasNetwork'>): TrayModel {
-  const live = tunnels.filter(({ status }) => status.name !== 'ended');
-  const isSignedIn = session.state === 'signed-in';
+/** @param signIns with the tunnels of each */
+export function trayModel(
+  signIns: readonly Pick<Snapshot, 'session' | 'tunnels' | 'names'>[],
+  hasNetwork: boolean,
+): TrayModel {
+  const items = signIns.flatMap(({ session, tunnels, names }) => {
+    const kept = keptNames(tunnels, names);
+    const isSignedIn = session.state === 'signed-in';
+    return tunnels.map((tunnel): TrayItem => ({ tunnel, kept: kept.get(tunnel.key), isSignedIn }));
+  });
+  const live = items.map(({ tunnel }) => tunnel).filter(({ status }) => status.name !== 'ended');
+  const isSignedIn = signIns.some(({ session }) => session.state === 'signed-in');
   const icon = trayIcon(live, isSignedIn, hasNetwork);
-  const menu = entries(tunnels, keptNames(tunnels, names), isSignedIn);
-  return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: menu };
+  return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: entries(items, isSignedIn) };
+}
+
+/** A tunnel in the menu. */
+interface TrayItem {
+  readonly tunnel: TunnelView;
+  /** its name, if the account keeps that */
+  readonly kept: KeptNameView | undefined;
+  /** whether its account is signed in */
+  readonly isSignedIn: boolean;
 }
 
 function trayIcon(live: readonly TunnelView[], isSignedIn: boolean, hasNetwork: boolean): TrayIcon {
   if (!isSignedIn || !hasNetwork) return 'offline';
   if (live.length === 0) return 'idle';
-  const isWell = live.every(
-    ({ status, localProblem }) => status.name === 'online' && localProblem === undefined,
-  );
+  const isWell = live.every((tunnel) => tunnel.status.name === 'online' && !isTroubled(tunnel));
   return isWell ? 'online' : 'trouble';
 }
 
@@ -89,25 +111,21 @@ function tooltip(icon: TrayIcon, live: readonly TunnelView[], isSignedIn: boolea
   }
 }
 
-function entries(
-  tunnels: readonly TunnelView[],
-  names: ReadonlyMap<string, KeptNameView>,
-  isSignedIn: boolean,
-): TrayEntry[] {
-  const shown = tunnels.slice(0, SHOWN_MAX);
-  const list: TrayEntry[] = shown.map((tunnel) => {
-    const kept = names.get(tunnel.key);
+function entries(items: readonly TrayItem[], isSignedIn: boolean): TrayEntry[] {
+  const shown = items.slice(0, SHOWN_MAX);
+  const list: TrayEntry[] = shown.map((item) => {
+    const { tunnel, kept } = item;
     const words = [statusWord(tunnel, kept), ...lockWords(tunnel)];
     return {
       kind: 'menu',
       label: `${tunnel.slug} → ${tunnel.folder ?? tunnel.localPort} (${words.join(', ')})`,
-      entries: tunnelEntries(tunnel, kept, isSignedIn),
+      entries: tunnelEntries(item),
     };
   });
-  if (tunnels.length > shown.length)
-    list.push({ kind: 'text', label: t('tray.more', { count: tunnels.length - shown.length }) });
+  if (items.length > shown.length)
+    list.push({ kind: 'text', label: t('tray.more', { count: items.length - shown.length }) });
   return [
-    ...copyEntry(tunnels),
+    ...copyEntry(items),
     ...(list.length > 0 ? [...list, SEPARATOR] : []),
     ...(isSignedIn
       ? newEntries()
@@ -132,10 +150,10 @@ function newEntries(): TrayEntry[] {
 }
 
 /** The most frequent reason to open the menu. */
-function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
-  const newest = tunnels.find(({ status }) => status.name !== 'ended');
+function copyEntry(items: readonly TrayItem[]): TrayEntry[] {
+  const newest = items.find(({ tunnel }) => tunnel.status.name !== 'ended');
   if (newest === undefined) return [];
-  const { key, slug } = newest;
+  const { key, slug } = newest.tunnel;
   return [
     {
       kind: 'action',
@@ -146,12 +164,8 @@ function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   ];
 }
 
-/** @param kept its name, if the account keeps that */
-function tunnelEntries(
-  { key, name, status, localProblem, lock, knocks }: TunnelView,
-  kept: KeptNameView | undefined,
-  isSignedIn: boolean,
-): TrayEntry[] {
+function tunnelEntries({ tunnel, kept, isSignedIn }: TrayItem): TrayEntry[] {
+  const { key, name, status, localProblem, lock, knocks } = tunnel;
   if (status.name === 'ended') {
     const why: TrayEntry = { kind: 'text', label: status.why };
     // Without a key, nothing can be started.

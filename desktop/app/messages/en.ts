@@ -199,8 +199,6 @@ const COMMON = {
   'undo.paused': 'Paused {slug}. Your account keeps the name.',
   'undo.removed': 'Removed {slug}.',
   'undo.logCleared': 'Cleared the log of {slug}.',
-  'undo.left':
-    'You signed out of {account} at {relay}{closed, plural, =0 {} one {, and your tunnel was closed} other {, and # tunnels were closed}}.',
   'undo.signedOut':
     'You signed out{closed, plural, =0 {} one {, and your tunnel was closed} other {, and # tunnels were closed}}.',
   'keys.title': 'Keys of the window',
@@ -667,7 +665,7 @@ const NOTICES = {
   'notice.refuse': 'Deny',
   'notice.clickToAnswer': '{text} Click to respond.',
   'notice.keyRefused': 'Your API key was rejected',
-  'notice.keyRefused.text': 'Your tunnels are offline. Sign in with a different key.',
+  'notice.keyRefused.text': 'Your tunnels at {relay} are offline. Sign in with a different key.',
   'notice.updateOut.text':
     'This copy of Culvert is not signed, so it cannot update itself. Click to see where to download the new version.',
   'notice.trayHint': 'Culvert is still running',
@@ -719,6 +717,7 @@ const PALETTE = {
   'palette.names.team': 'people members invite invitation keys colleagues',
   'palette.names.keys': 'shortcuts keyboard help',
   'palette.names.diagnose': 'diagnose doctor check problem offline',
+  'palette.names.addSignIn': 'login log in account relay switch',
   'palette.names.signOut': 'logout log out leave account',
   'palette.names.quit': 'exit end close',
   'palette.names.replay': 'repeat resend again',
@@ -769,6 +768,7 @@ const PROBLEMS = {
   'problem.passwordUnknown':
     'This password was not set in this app or is no longer known. Set a new password.',
   'problem.tooManyTunnels': 'You can have at most {max} tunnels. Stop one first.',
+  'problem.tooManySignIns': 'You can be signed in to at most {max} accounts. Sign out of one first.',
   'problem.stopFirst': 'Stop the tunnel before you remove it.',
   'problem.notInList': 'This tunnel is no longer in the list.',
   'problem.inUse': 'Another program of Culvert uses the same files, and does not answer. End it first.',
@@ -843,7 +843,7 @@ const PROJECT = {
     '{failed, plural, one {# tunnel could not be started.} other {# tunnels could not be started.}}',
   'project.none': 'This folder has no culvert.yml. Choose the folder of a project that has one.',
   'project.otherRelay':
-    'This project is for the relay {relay}, but you are signed in to {own}. Sign in there, or run culvert start.',
+    'This project is for the relay {relay}, but the window shows your account at {own}. Choose one there, or run culvert start.',
   'project.otherMachine':
     'This tunnel cannot be started here: it forwards to another machine, {host}, which visitors could reach through this one. To allow that, run culvert start --allow-other-hosts.',
   'project.unset':
@@ -932,8 +932,15 @@ const SIGN_IN = {
   'signIn.keyBegins': 'This is not an API key. An API key begins with {prefix}.',
   'signIn.keyIncomplete': 'The key is incomplete or contains invalid characters. Copy it again.',
   'invitation.signInTo': 'Sign in to <b>{host}</b> as <b>{account}</b>?',
-  'invitation.leaving':
-    'You are signed in to {host} as {account}. If you accept, you will be signed out there{live, plural, =0 {} one { and your tunnel will be closed} other { and your # tunnels will be closed}}. You can undo this within 8 s.',
+  'invitation.staying': 'You stay signed in as {name}, and your tunnels there keep running.',
+  'signIns.title': 'Relays and accounts',
+  'signIns.running': '{name} ({count, plural, =0 {no tunnels} other {# running}})',
+  'signIns.trouble': '{name} ({count, plural, =0 {no tunnels} other {# running}}, needs attention)',
+  'signIns.signedOut': '{name} (signed out)',
+  'signIns.otherTrouble': 'Another account needs attention',
+  'signIns.another': 'Sign in to another relay or account…',
+  'signIns.signOut': 'Sign out of {name}',
+  'signIns.back': 'You are also signed in here',
   'signIn.keep.system': 'Encrypted by the operating system',
   'signIn.keep.system.hint': 'You will stay signed in when Culvert restarts.',
   'signIn.keep.system.kept': 'Stored on this computer, encrypted by the operating system.',
@@ -1210,7 +1217,6 @@ const TUNNELS = {
   'tunnels.search': 'Search tunnels',
   'tunnels.searchAll': 'Search {all} tunnels',
   'tunnels.noMatch': 'No tunnel matches “{search}”.',
-  'tunnels.nameAndPlan': '{name} · {plan} plan',
   'tunnels.lastRequests': 'Recent requests to {slug}',
   'tunnels.allRequestsTo': 'All requests to {slug}',
   'tunnels.allRequests': 'All requests',

@@ -7,7 +7,7 @@ import type { Bridge } from './bridge.ts';
 import { copyAddress, showMessage } from './model/actions.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
 import { backward, forward, HOME, homeAt, instead, logAt, type Route, type Trail } from './model/route.ts';
-import { leavingWords } from './model/sign-in.ts';
+import { chosenSignIn, otherSignIns, stayingWords } from './model/sign-in.ts';
 import { announcements } from './model/tunnel-state.ts';
 import { DiagnosticsDialog } from './screens/diagnostics-dialog.tsx';
 import {
@@ -60,7 +60,8 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
     (previous: Snapshot | undefined, next: Snapshot) => {
       const sentences = announcements(previous, next);
       if (sentences.length > 0) say(sentences.join(' '));
-      if (next.session.state === 'signed-in') return;
+      const isSame = previous !== undefined && chosenSignIn(previous) === chosenSignIn(next);
+      if (next.session.state === 'signed-in' && (isSame || previous === undefined)) return;
       setTrail(HOME);
       setSearch('');
       setImporting(undefined);
@@ -172,19 +173,24 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
                 <UnfoldedContext.Provider value={unfolded}>
                   <DraftsContext.Provider value={drafts}>
                     <CopiedContext.Provider value={copied}>
-                      <Panes />
+                      <Panes key={chosenSignIn(snapshot)} />
                     </CopiedContext.Provider>
                   </DraftsContext.Provider>
                 </UnfoldedContext.Provider>
               </WindowContext.Provider>
             ) : (
-              <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
+              <SignIn
+                key={chosenSignIn(snapshot)}
+                session={snapshot.session}
+                hasNetwork={snapshot.hasNetwork}
+                others={otherSignIns(snapshot)}
+              />
             )}
             {snapshot.invitation !== undefined && (
               <InvitationDialog
                 key={snapshot.invitation.id}
                 invitation={snapshot.invitation}
-                leaving={leavingWords(snapshot.invitation, snapshot)}
+                staying={stayingWords(snapshot.invitation, snapshot)}
               />
             )}
             {asked !== undefined && <FolderDialog key={asked.question} {...asked} />}

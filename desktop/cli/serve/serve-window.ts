@@ -84,7 +84,7 @@ function ended(
       exit: resolve,
       dialog: {
         showMessageBox: async () => ({
-          response: canAsk ? await askWhatToClose(core.tunnelList.liveCount, prompt) : CLOSE,
+          response: canAsk ? await askWhatToClose(core.liveCount, prompt) : CLOSE,
           checkboxChecked: false,
         }),
       },

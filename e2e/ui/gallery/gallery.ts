@@ -1,9 +1,10 @@
 /** Every screen of the window in each of its states, for axe-core and for the screenshots. */
 import type { Page } from 'playwright-core';
 import type { TeamView } from '../../../desktop/app/ipc/ipc.ts';
-import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { InvitationView, SignInView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
+import { exampleSignIn } from '../../../desktop/testing/views.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { WindowOptions } from '../support/app-window.ts';
 import { openScripted } from '../support/running-app.ts';
@@ -194,6 +195,25 @@ const INVITATION: InvitationView = {
   keeps: KEEPS,
 };
 
+/** The one that is shown, another in trouble, and one that is signed out. */
+const SIGN_INS: readonly SignInView[] = [
+  exampleSignIn({ running: 2 }),
+  exampleSignIn({
+    id: 's2',
+    account: 'a-very-long-name-of-a-department',
+    relay: 'https://relay.somewhere.example.org:8443',
+    isChosen: false,
+    running: 2,
+    isTroubled: true,
+  }),
+  exampleSignIn({ id: 's3', account: 'home', isChosen: false, isSignedIn: false, isTroubled: true }),
+];
+/** The same beside a form for one more. */
+const ANOTHER = [
+  ...SIGN_INS.map((signIn) => ({ ...signIn, isChosen: false })),
+  exampleSignIn({ id: 's4', account: '', relay: '', isSignedIn: false }),
+];
+
 const SIGN_IN_SCENES: readonly Scene[] = [
   scene('sign-in', { session: { ...SIGNED_OUT, relay: undefined, keeps: KEEPS } }),
   scene(
@@ -212,7 +232,11 @@ const SIGN_IN_SCENES: readonly Scene[] = [
       await page.locator('button.primary').click();
     },
   ),
-  scene('invitation', { tunnels: [SHOP, HERON], invitation: INVITATION }),
+  scene('sign-in-another', { session: { ...SIGNED_OUT, relay: undefined, keeps: KEEPS }, signIns: ANOTHER }),
+  scene('sign-ins', { tunnels: [SHOP, HERON], signIns: SIGN_INS }, (page) =>
+    page.locator('#sign-ins').click(),
+  ),
+  scene('invitation', { tunnels: [SHOP, HERON], invitation: INVITATION, signIns: SIGN_INS }),
   scene('invitation-ended', {
     session: { ...SIGNED_OUT, keeps: KEEPS },
     invitation: {

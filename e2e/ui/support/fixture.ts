@@ -119,6 +119,17 @@ export async function signIn(page: Page, relay: string, key: string): Promise<vo
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Waits until the window shows an account. @param name of the account */
+export async function signedInAs(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: new RegExp(`^${name} · `) }).waitFor();
+}
+
+/** Chooses in the menu of the sign-ins. */
+export async function chooseSignIn(page: Page, words: string | RegExp): Promise<void> {
+  await page.locator('#sign-ins').click();
+  await page.getByRole('menuitem', { name: words }).click();
+}
+
 /** Switches an English window to German in the settings. */
 export async function speakGerman(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click();

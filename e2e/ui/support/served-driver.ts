@@ -112,7 +112,8 @@ async function startCore(
   const core = await createCore(platform);
   scope.defer(() => {
     // Not by stopping them: a status check in progress would close them at the relay.
-    for (const tunnel of core.tunnelList.tunnels) tunnel.served.end('signed-out', 'The test is over.');
+    for (const { tunnelList } of core.sessions)
+      for (const { served } of tunnelList.tunnels) served.end('signed-out', 'The test is over.');
     isOver = true;
     core.close();
     for (const timer of timers) timer.cancel();

@@ -15,12 +15,11 @@ import type {
   Session,
   WebFrameMain,
 } from 'electron';
-import { answerCall, type ErrorWords, refuse } from '../../../client/methods/method.ts';
+import { type ErrorWords, refuse } from '../../../client/methods/method.ts';
 import type { Pushes } from '../../ipc/ipc.ts';
 import { t } from '../../messages/translate.ts';
 import type { Core } from '../core.ts';
-import { errorWords } from '../failure.ts';
-import { CHANNEL_NAMES, CHANNELS } from '../handlers/channels.ts';
+import { answerPage, CHANNEL_NAMES } from '../handlers/channels.ts';
 import { CONTENT_SECURITY_POLICY, readPageFile } from '../page-files.ts';
 import type { WindowPlace } from '../settings/app-store.ts';
 
@@ -286,7 +285,7 @@ export function registerChannels({ ipc, core, mainFrame, reportBug }: RegisterCh
   for (const channel of CHANNEL_NAMES)
     ipc.handle(channel, (event, sent: unknown) =>
       isFromPage(event, mainFrame())
-        ? answerCall(CHANNELS, channel, sent, core, errorWords(reportBug, core))
+        ? answerPage(core, channel, sent, reportBug)
         : refuse({ code: 'foreign-sender', text: t('problem.ownWindow') }),
     );
 }

@@ -22,7 +22,8 @@ function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: 
   const seen = { asked: 0, closed: 0, settled: 0, exits: 0 };
   const quit = new Quit({
     core: {
-      tunnelList: { liveCount, closeAll: () => Promise.resolve(void seen.closed++) },
+      liveCount,
+      closeAll: () => Promise.resolve(void seen.closed++),
       undos: { commitAll: () => Promise.resolve(void seen.settled++) },
       store: { data: { settings: { onQuit } } },
     },
@@ -77,7 +78,8 @@ describe('Quit', () => {
     let exits = 0;
     const quit = new Quit({
       core: {
-        tunnelList: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
+        liveCount: 1,
+        closeAll: () => new Promise<void>(() => {}),
         undos: { commitAll: () => Promise.resolve() },
         store: { data: { settings: { onQuit: 'close' } } },
       },

@@ -17,7 +17,8 @@ type QuitChoice = 'close' | 'leave' | 'stay';
 
 interface QuitOptions {
   readonly core: {
-    readonly tunnelList: Pick<Core['tunnelList'], 'liveCount' | 'closeAll'>;
+    readonly liveCount: Core['liveCount'];
+    readonly closeAll: Core['closeAll'];
     readonly undos: Pick<Core['undos'], 'commitAll'>;
     readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
   };
@@ -55,7 +56,7 @@ export class Quit {
       if (choice === 'stay') return;
       const { core, exit } = this.#options;
       await Promise.all([
-        choice === 'close' ? this.#inTime(core.tunnelList.closeAll(toMessage('ended.quit'))) : undefined,
+        choice === 'close' ? this.#inTime(core.closeAll(toMessage('ended.quit'))) : undefined,
         this.#inTime(core.undos.commitAll()),
       ]);
       this.#isDone = true;
@@ -67,7 +68,7 @@ export class Quit {
 
   async #choose(): Promise<QuitChoice> {
     const { core, dialog } = this.#options;
-    const { liveCount } = core.tunnelList;
+    const { liveCount } = core;
     if (liveCount === 0) return 'leave';
     const { onQuit } = core.store.data.settings;
     return onQuit === 'ask' ? askQuit(dialog, liveCount) : onQuit;

@@ -69,7 +69,7 @@ export class Shell {
       nativeImage.createFromPath(path),
     );
     const summon = new GlobalShortcut({
-      newest: () => core.tunnelList.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
+      newest: () => core.chosen.tunnelList.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
       now: () => platform.clock.monotonic(),
       showWindow: () => this.showWindow(),
       showAddress: (address) => this.#showAddress(address),
@@ -154,11 +154,14 @@ export class Shell {
 
   #showTunnel(key: string | undefined): void {
     this.showWindow();
-    if (key !== undefined) this.#inBackground('showing a tunnel', this.#window.push('tunnel:show', { key }));
+    if (key === undefined) return;
+    this.#options.core.chooseFor(key);
+    this.#inBackground('showing a tunnel', this.#window.push('tunnel:show', { key }));
   }
 
   #showMessage(key: string): void {
     this.showWindow();
+    this.#options.core.chooseFor(key);
     this.#inBackground('showing a message', this.#window.push('message:show', { key }));
   }
 

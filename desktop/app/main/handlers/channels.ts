@@ -12,18 +12,24 @@ import { AWAY_RULE } from '../../../../shared/names.ts';
 import { hasUnprintable } from '../../../../shared/unprintable.ts';
 import { NAME_RULE } from '../../../../shared/value-rules.ts';
 import type { LocalService } from '../../../client/diagnostics/hop.ts';
-import { exact, type Method, methodsFor, type MethodsOf } from '../../../client/methods/method.ts';
-import { DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
+import {
+  answerCall,
+  type ErrorWords,
+  exact,
+  type Method,
+  methodsFor,
+  type MethodsOf,
+} from '../../../client/methods/method.ts';
+import { type Answer, DROPPED_PATHS_MAX } from '../../ipc/ipc.ts';
 import type { Settings } from '../../ipc/snapshot.ts';
 import { describeError } from '../../messages/message-text.ts';
 import { acceptedText } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
 import { inviteToTeam, revokeFromTeam, showTeam } from '../account.ts';
 import { signedIn } from '../connection.ts';
-import { type Core, followLanguage } from '../core.ts';
-import { CallFailure } from '../failure.ts';
+import { type Core, type AppSession, followLanguage } from '../core.ts';
+import { CallFailure, errorWords } from '../failure.ts';
 import { LOG_ROWS, tunnelOf } from './log-rows.ts';
-import { leave } from '../session/invitations.ts';
 import { settingsSchema } from '../settings/app-store.ts';
 import { accessOf } from '../tunnels/access.ts';
 import {
@@ -42,6 +48,7 @@ import {
   keyKept,
   lifetime,
   nothing,
+  OWN_ID_MAX_CHARS,
   ownId,
   relayId,
   tunnelKey,
@@ -69,7 +76,7 @@ export const COPIED_TEXT_MAX_CHARS = 4 * 1024 * 1024;
 /** Maximum length of the label of an invitation, which becomes the label of a key: what the relay accepts. */
 export const MEMBER_LABEL_MAX_CHARS = MACHINE_MAX_LENGTH;
 
-const method = methodsFor<Core>();
+const method = methodsFor<AppSession>();
 const tokenRef = exact({ key: tunnelKey, name: tokenName() });
 
 const keptName = yup
@@ -101,27 +108,34 @@ const ROWS = {
         .required(() => t('problem.giveKey')),
       keep: keyKept,
     }),
-    async (form, core) => {
-      void core.undos.commitAll();
+    async (form, session) => {
+      void session.undos.commitAll();
       // The form is disabled during the sign-in: the page learns that it is over before it gets the result.
-      await thenFlush(core, core.signIn.signIn(form));
+      await thenFlush(session, session.signIn.signIn(form));
     },
   ),
   /** gives up signing in */
   'session:cancel': method(nothing, (_, { signIn }) => signIn.cancel()),
-  'session:sign-out': method(nothing, (_, core) => leave((closed) => t('undo.signedOut', { closed }), core)),
+  /** of the sign-in that is shown, or of another one */
+  'session:sign-out': method(exact({ id: yup.string().max(OWN_ID_MAX_CHARS) }), ({ id }, { core }) =>
+    core.signOut(id ?? core.chosen.id),
+  ),
+  /** shows the tunnels of another sign-in, and ends none */
+  'session:choose': method(exact({ id: ownId }), ({ id }, { core }) => core.choose(id)),
+  /** shows the form for a further relay or account */
+  'session:add': method(nothing, (_, { core }) => core.addSignIn()),
 
   /** shows an invitation that was pasted, and accepts nothing */
   'invitation:open': method(
     exact({ address: yup.string().max(INVITATION_MAX_CHARS).required() }),
-    ({ address }, { invitations }) => invitations.open(address),
+    ({ address }, { core }) => core.invitations.open(address),
   ),
   /** accepts the invitation that is shown, and signs in */
-  'invitation:accept': method(exact({ id: ownId, keep: keyKept }), ({ id, keep }, core) =>
+  'invitation:accept': method(exact({ id: ownId, keep: keyKept }), ({ id, keep }, session) =>
     // The question goes before its button can be pressed again.
-    thenFlush(core, core.invitations.accept(id, keep)),
+    thenFlush(session, session.core.invitations.accept(id, keep)),
   ),
-  'invitation:dismiss': method(exact({ id: ownId }), ({ id }, { invitations }) => invitations.dismiss(id)),
+  'invitation:dismiss': method(exact({ id: ownId }), ({ id }, { core }) => core.invitations.dismiss(id)),
 
   /** shows what was dropped on the window, and shares nothing. Only the preload sends this */
   'folder:drop': method(
@@ -129,19 +143,19 @@ const ROWS = {
     ({ paths }, { drops }) => drops.show(paths),
   ),
   /** shares the folder that is shown */
-  'folder:share': method(exact({ id: ownId }), async ({ id }, core) => ({
+  'folder:share': method(exact({ id: ownId }), async ({ id }, session) => ({
     // The question goes before its button can be pressed again.
-    key: await thenFlush(core, core.drops.share(id)),
+    key: await thenFlush(session, session.drops.share(id)),
   })),
   'folder:dismiss': method(exact({ id: ownId }), ({ id }, { drops }) => drops.dismiss(id)),
   /** asks the user for a folder, and shows it as if it was dropped */
-  'folder:choose': method(nothing, (_, { askForFolder, drops }) =>
-    askForFolder((folder) => drops.show([folder])),
+  'folder:choose': method(nothing, (_, { core, drops }) =>
+    core.askForFolder((folder) => drops.show([folder])),
   ),
 
   /** asks the user for the folder of a project, and shows what its `culvert.yml` has; starts nothing */
-  'project:choose': method(nothing, (_, { askForFolder, projects }) =>
-    askForFolder((folder) => projects.open(folder)),
+  'project:choose': method(nothing, (_, { core, projects }) =>
+    core.askForFolder((folder) => projects.open(folder)),
   ),
   /** as above, for the dropped folder on show, which the project replaces */
   'project:open': method(exact({ id: ownId }), async ({ id }, { projects, drops, snapshots }) => {
@@ -169,7 +183,7 @@ const ROWS = {
         .max(CONFIG_TUNNELS_MAX)
         .required(),
     }),
-    ({ id, labels }, core) => thenFlush(core, core.projects.start(id, labels)),
+    ({ id, labels }, session) => thenFlush(session, session.projects.start(id, labels)),
   ),
   'project:dismiss': method(exact({ id: ownId }), ({ id }, { projects }) => projects.dismiss(id)),
 
@@ -182,15 +196,17 @@ const ROWS = {
     else others.stop(other);
   }),
   /** ends a tunnel, and keeps its name */
-  'tunnel:pause': method(tunnelRef, ({ key }, core) => thenFlush(core, core.names.pause(key))),
+  'tunnel:pause': method(tunnelRef, ({ key }, session) => thenFlush(session, session.names.pause(key))),
   'tunnel:start': method(tunnelRef, ({ key }, { tunnelList }) => tunnelList.start(key)),
   'tunnel:forget': method(tunnelRef, ({ key }, { tunnelList }) => tunnelList.forget(key)),
   'tunnel:extend': method(exact({ key: tunnelKey, ttl: lifetime }), ({ key, ttl }, { tunnelList, others }) =>
     (others.find(key) === undefined ? tunnelList : others).extend(key, ttl),
   ),
-  'tunnel:copy-url': method(tunnelRef, ({ key }, core) => core.platform.copy(tunnelOf(core, key).public_url)),
-  'tunnel:open-url': method(tunnelRef, ({ key }, core) =>
-    core.platform.open(webAddress(tunnelOf(core, key).public_url)),
+  'tunnel:copy-url': method(tunnelRef, ({ key }, session) =>
+    session.platform.copy(tunnelOf(session, key).public_url),
+  ),
+  'tunnel:open-url': method(tunnelRef, ({ key }, session) =>
+    session.platform.open(webAddress(tunnelOf(session, key).public_url)),
   ),
   /** copies one sentence with the address and the password */
   'tunnel:copy-share': method(tunnelRef, ({ key }, { platform, tunnelList }) =>
@@ -200,7 +216,7 @@ const ROWS = {
   /** sets what visitors of a kept name read; `null` removes it */
   'name:away': method(
     exact({ name: keptName, away: awayText, until: yup.number().integer().nullable().defined() }),
-    ({ name, away, until }, core) => thenFlush(core, core.names.leaveMessage(name, away, until)),
+    ({ name, away, until }, session) => thenFlush(session, session.names.leaveMessage(name, away, until)),
   ),
   'name:release': method(exact({ name: keptName }), ({ name }, { names }) => names.release(name)),
 
@@ -213,8 +229,8 @@ const ROWS = {
       snapshots.flush();
     },
   ),
-  'token:create': method(tokenRef, ({ key, name }, core) =>
-    thenFlush(core, core.tunnelList.addToken(key, name)),
+  'token:create': method(tokenRef, ({ key, name }, session) =>
+    thenFlush(session, session.tunnelList.addToken(key, name)),
   ),
   /** copies a token that was made here, once */
   'token:copy': method(tokenRef, async ({ key, name }, { tunnelList, platform }) => {
@@ -225,8 +241,8 @@ const ROWS = {
     await platform.copy(token);
     served.forgetToken(name);
   }),
-  'token:revoke': method(tokenRef, ({ key, name }, core) =>
-    thenFlush(core, core.tunnelList.revokeToken(key, name)),
+  'token:revoke': method(tokenRef, ({ key, name }, session) =>
+    thenFlush(session, session.tunnelList.revokeToken(key, name)),
   ),
   /** creates a link and copies it */
   'link:create': method(
@@ -239,24 +255,24 @@ const ROWS = {
       ttl: lifetime,
       once: yup.boolean().defined(),
     }),
-    ({ key, note, ttl, once }, core) => createLink(core, key, { note, ttl, once }),
+    ({ key, note, ttl, once }, session) => createLink(session, key, { note, ttl, once }),
   ),
-  'link:list': method(tunnelRef, ({ key }, core) => listLinks(core, key)),
-  'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
-    revokeLink(core, key, id),
+  'link:list': method(tunnelRef, ({ key }, session) => listLinks(session, key)),
+  'link:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, session) =>
+    revokeLink(session, key, id),
   ),
-  'agent:list': method(tunnelRef, ({ key }, core) => listAgents(core, key)),
-  'agent:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
-    revokeAgent(core, key, id),
+  'agent:list': method(tunnelRef, ({ key }, session) => listAgents(session, key)),
+  'agent:revoke': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, session) =>
+    revokeAgent(session, key, id),
   ),
   /** visitors who were approved and still have access */
-  'knock:admitted': method(tunnelRef, ({ key }, core) => listApproved(core, key)),
-  'knock:admit': method(exact({ key: tunnelKey, id: relayId, ttl: lifetime }), ({ key, id, ttl }, core) =>
-    answerVisitor(core, key, id, ttl),
+  'knock:admitted': method(tunnelRef, ({ key }, session) => listApproved(session, key)),
+  'knock:admit': method(exact({ key: tunnelKey, id: relayId, ttl: lifetime }), ({ key, id, ttl }, session) =>
+    answerVisitor(session, key, id, ttl),
   ),
   /** denies a visitor, or revokes the access of one who was approved */
-  'knock:refuse': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, core) =>
-    answerVisitor(core, key, id, undefined),
+  'knock:refuse': method(exact({ key: tunnelKey, id: relayId }), ({ key, id }, session) =>
+    answerVisitor(session, key, id, undefined),
   ),
 
   /** domains of the account */
@@ -307,7 +323,7 @@ const ROWS = {
   ...LOG_ROWS,
 
   /** connects now what waits for its next attempt */
-  'relay:try': method(nothing, (_, { wake }) => wake()),
+  'relay:try': method(nothing, (_, { core }) => core.wake()),
   /** checks the way to the relay and back; with the key of a tunnel, as far as its local service */
   'checkup:start': method(
     exact({ key: yup.string().max(TUNNEL_KEY_MAX_CHARS) }),
@@ -322,10 +338,10 @@ const ROWS = {
     // The page shows the result before it confirms the undo.
     snapshots.flush();
   }),
-  'settings:change': method(settingsSchema, async (change, core) => {
-    await changeSettings(change, core);
-    core.snapshots.changed();
-    if (change.language !== undefined) core.localeChanged.emit();
+  'settings:change': method(settingsSchema, async (change, session) => {
+    await changeSettings(change, session);
+    session.snapshots.changed();
+    if (change.language !== undefined) session.core.localeChanged.emit();
   }),
   /** copies what the window shows */
   'text:copy': method(
@@ -343,15 +359,15 @@ const ROWS = {
     ({ link }, { platform }) => platform.open(platform.links[link]),
   ),
   /** restarts into the version that was downloaded */
-  'app:update': method(nothing, (_, { updateRequested }) => updateRequested.emit()),
-  'app:quit': method(nothing, (_, { quitRequested }) => quitRequested.emit()),
+  'app:update': method(nothing, (_, { core }) => core.updateRequested.emit()),
+  'app:quit': method(nothing, (_, { core }) => core.quitRequested.emit()),
 };
 
 /** Channel → the page's payload and the result. */
 export type Channels = MethodsOf<typeof ROWS>;
 
 export const CHANNELS: {
-  readonly [C in keyof Channels]: Method<Channels[C]['payload'], Channels[C]['result'], Core>;
+  readonly [C in keyof Channels]: Method<Channels[C]['payload'], Channels[C]['result'], AppSession>;
 } = ROWS;
 
 /** What a menu, the tray or a notification asks, as a button of the window would. */
@@ -359,14 +375,29 @@ export type Asked = {
   readonly [C in keyof Channels]: { readonly channel: C; readonly payload: Channels[C]['payload'] };
 }[keyof Channels];
 
+/**
+ * Answers the page, whatever it sends.
+ *
+ * @param reportBug called with every error that is neither a known failure nor a bad payload
+ */
+export function answerPage(
+  core: Core,
+  channel: string,
+  sent: unknown,
+  reportBug: ErrorWords['reportBug'],
+): Promise<Answer<unknown>> {
+  const session = core.sessionFor(sent);
+  return answerCall(CHANNELS, channel, sent, session, errorWords(reportBug, session));
+}
+
 export async function runAsked({ channel, payload }: Asked, core: Core): Promise<void> {
-  await CHANNELS[channel].run(payload as never, core);
+  await CHANNELS[channel].run(payload as never, core.sessionFor(payload));
 }
 
 export const CHANNEL_NAMES = Object.keys(CHANNELS) as readonly (keyof Channels)[];
 
 /** Shows what has changed as soon as some work is over, however it ends. */
-async function thenFlush<T>({ snapshots }: Core, work: Promise<T>): Promise<T> {
+async function thenFlush<T>({ snapshots }: AppSession, work: Promise<T>): Promise<T> {
   try {
     return await work;
   } finally {
@@ -390,7 +421,7 @@ function failing({ tunnel: { slug }, served }: TunnelItem): { slug: string; loca
  *
  * @throws CallFailure
  */
-async function changeSettings(change: Partial<Settings>, { store, platform }: Core): Promise<void> {
+async function changeSettings(change: Partial<Settings>, { store, platform }: AppSession): Promise<void> {
   const { autostart, summonKey } = platform;
   if (change.startsAtLogin !== undefined) {
     try {

@@ -15,7 +15,7 @@ import { CallRefused, exact, type Method, methodsFor } from '../../../client/met
 import type { Imported, SignatureCheck, WrittenHar } from '../../ipc/request-views.ts';
 import { translateMessage } from '../../messages/message-text.ts';
 import { t } from '../../messages/translate.ts';
-import type { Core } from '../core.ts';
+import type { AppSession } from '../core.ts';
 import { CallFailure } from '../failure.ts';
 import { editView, writeProblem } from '../requests.ts';
 import { LOG_REQUESTS_MAX } from '../tunnels/tunnel-list.ts';
@@ -36,14 +36,14 @@ export const SIGNING_SECRET_ID_MAX_CHARS = 64;
  */
 export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;
 
-const method = methodsFor<Core>();
+const method = methodsFor<AppSession>();
 
 /** Asked of a log by windows too: of the app's tunnels, and of those that another program of this user serves. */
 type LogRow = Exclude<keyof LogMethods, 'tunnel:list' | 'log:list' | 'log:follow'>;
 
 /** Runs a row of the table of all programs here, or has the program run it that serves the tunnel. */
 async function askLog<R extends LogRow>(
-  { others, logs }: Core,
+  { others, logs }: AppSession,
   name: R,
   given: LogMethods[R]['payload'],
 ): Promise<LogMethods[R]['result']> {
@@ -52,12 +52,12 @@ async function askLog<R extends LogRow>(
   return LOG_METHODS[name].run(given as never, logs);
 }
 
-type LogMethod<R extends LogRow> = Method<LogMethods[R]['payload'], LogMethods[R]['result'], Core>;
+type LogMethod<R extends LogRow> = Method<LogMethods[R]['payload'], LogMethods[R]['result'], AppSession>;
 
 /** @param run by default as every program runs the row */
 function ofLog<R extends LogRow>(
   name: R,
-  run: LogMethod<R>['run'] = (given, core) => askLog(core, name, given),
+  run: LogMethod<R>['run'] = (given, session) => askLog(session, name, given),
 ): LogMethod<R> {
   return { payload: LOG_METHODS[name].payload, run, isForAgents: false };
 }
@@ -70,12 +70,12 @@ export const LOG_ROWS = {
   'log:replay': ofLog('log:replay'),
   'log:edit': ofLog('log:edit'),
   /** also says which signatures are valid */
-  'log:changes': ofLog('log:changes', async (given, core) => {
-    const changes = await askLog(core, 'log:changes', given);
-    if (core.others.logOf(given.key) !== undefined) return changes;
+  'log:changes': ofLog('log:changes', async (given, session) => {
+    const changes = await askLog(session, 'log:changes', given);
+    if (session.others.logOf(given.key) !== undefined) return changes;
     return {
       ...changes,
-      requests: core.signatures.checked(core.tunnelList.find(given.key), changes.requests),
+      requests: session.signatures.checked(session.tunnelList.find(given.key), changes.requests),
     };
   }),
   /** remembers what of a log the user wants to see */
@@ -89,11 +89,11 @@ export const LOG_ROWS = {
   ),
   'log:copy-curl': method(
     exact({ key: tunnelKey, id: requestId, reveal: yup.boolean().required() }),
-    async (given, core) => {
-      const { public_url: origin } = tunnelOf(core, given.key);
-      const detail = await askLog(core, 'log:detail', given);
+    async (given, session) => {
+      const { public_url: origin } = tunnelOf(session, given.key);
+      const detail = await askLog(session, 'log:detail', given);
       const command = curlCommand(detail, origin, shellOf(process.platform));
-      await core.platform.copy(command);
+      await session.platform.copy(command);
       return { hidesSecrets: command.includes(REDACTED) };
     },
   ),
@@ -104,7 +104,7 @@ export const LOG_ROWS = {
       ids: yup.array(requestId).min(1).max(LOG_REQUESTS_MAX).required(),
       reveal: yup.boolean().required(),
     }),
-    (given, core) => writeHar(core, tunnelOf(core, given.key), given),
+    (given, session) => writeHar(session, tunnelOf(session, given.key), given),
   ),
   'log:clear': method(tunnelRef, ({ key }, { tunnelList, undos }) => {
     const item = tunnelList.find(key);
@@ -124,21 +124,21 @@ export const LOG_ROWS = {
         .max(IMPORT_TEXT_MAX_CHARS)
         .required(() => t('problem.pasteCurl')),
     }),
-    ({ key, text }, core) => importInto(core, key, text),
+    ({ key, text }, session) => importInto(session, key, text),
   ),
   /** the same with a HAR that the user chooses; nothing if the user does not */
-  'import:file': method(tunnelRef, async ({ key }, core) => {
-    const text = await core.platform.chooseHarToRead();
-    return text === undefined ? undefined : importInto(core, key, text);
+  'import:file': method(tunnelRef, async ({ key }, session) => {
+    const text = await session.platform.chooseHarToRead();
+    return text === undefined ? undefined : importInto(session, key, text);
   }),
 
   /** a request as it can be edited, without its secrets */
-  'bench:open': method(requestRef, async ({ key, id }, core) =>
-    editView(await askLog(core, 'log:detail', { key, id }), lookAt(core, key, id)),
+  'bench:open': method(requestRef, async ({ key, id }, session) =>
+    editView(await askLog(session, 'log:detail', { key, id }), lookAt(session, key, id)),
   ),
 
   /** what the signature of a request says; nothing for what is no webhook. No secret goes back to the page */
-  'signature:look': method(requestRef, ({ key, id }, core) => lookAt(core, key, id)),
+  'signature:look': method(requestRef, ({ key, id }, session) => lookAt(session, key, id)),
   'signature:add-secret': method(
     exact({
       key: tunnelKey,
@@ -148,28 +148,28 @@ export const LOG_ROWS = {
         .max(SIGNING_SECRET_MAX_CHARS)
         .required(() => t('problem.pasteSecret')),
     }),
-    async ({ key, ...secret }, core) => {
-      await core.signatures.addSecret(core.tunnelList.find(key), secret);
-      checkAnew(core, key);
+    async ({ key, ...secret }, session) => {
+      await session.signatures.addSecret(session.tunnelList.find(key), secret);
+      checkAnew(session, key);
     },
   ),
   'signature:remove-secret': method(
     exact({ key: tunnelKey, id: yup.string().max(SIGNING_SECRET_ID_MAX_CHARS).required() }),
-    async ({ key, id }, core) => {
-      await core.secrets.remove(core.tunnelList.find(key), id);
-      checkAnew(core, key);
+    async ({ key, id }, session) => {
+      await session.secrets.remove(session.tunnelList.find(key), id);
+      checkAnew(session, key);
     },
   ),
 };
 
 /** A tunnel of this app, or of another program. */
-export function tunnelOf({ others, tunnelList }: Core, key: string): Tunnel {
+export function tunnelOf({ others, tunnelList }: AppSession, key: string): Tunnel {
   return others.find(key) ?? tunnelList.find(key).tunnel;
 }
 
 /** Secrets are only for the tunnels of this app. */
 function lookAt(
-  { others, tunnelList, signatures }: Core,
+  { others, tunnelList, signatures }: AppSession,
   key: string,
   id: number,
 ): SignatureCheck | undefined {
@@ -177,7 +177,7 @@ function lookAt(
 }
 
 /** Updates the signatures shown in the log after the secrets of a tunnel have changed. */
-function checkAnew({ tunnelList, snapshots }: Core, key: string): void {
+function checkAnew({ tunnelList, snapshots }: AppSession, key: string): void {
   tunnelList.find(key).log.tellAnew();
   snapshots.changed();
 }
@@ -189,19 +189,19 @@ function checkAnew({ tunnelList, snapshots }: Core, key: string): void {
  * @throws CallFailure, CallRefused
  */
 async function writeHar(
-  core: Core,
+  session: AppSession,
   { slug, public_url: origin }: Pick<Tunnel, 'slug' | 'public_url'>,
   { key, ids, reveal }: { readonly key: string; readonly ids: readonly number[]; readonly reveal: boolean },
 ): Promise<WrittenHar | undefined> {
   const har = await exportHar(
     ids.toSorted((one, other) => one - other),
-    (id) => ifAvailable(askLog(core, 'log:detail', { key, id, reveal })),
+    (id) => ifAvailable(askLog(session, 'log:detail', { key, id, reveal })),
     origin,
   );
   const { entries, comment } = har.log;
   if (entries.length === 0) throw new CallRefused('unknown-request', toMessage('har.nothing'));
   // The relay chooses the slug, and must not be able to name another folder.
-  const file = await core.platform.chooseFileToWrite(`${slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
+  const file = await session.platform.chooseFileToWrite(`${slug.replaceAll(/[^a-z0-9-]/g, '')}.har`);
   if (file === undefined) return undefined;
   const { path } = file;
   try {
@@ -225,10 +225,10 @@ async function writeHar(
  *
  * @throws ImportRefused
  */
-async function importInto(core: Core, key: string, text: string): Promise<Imported> {
+async function importInto(session: AppSession, key: string, text: string): Promise<Imported> {
   const { requests, leftOut } = await importText(text, IMPORTED_REQUESTS_MAX);
   const ids: number[] = [];
-  for (const request of requests) ids.push(await askLog(core, 'log:import', { key, request }));
+  for (const request of requests) ids.push(await askLog(session, 'log:import', { key, request }));
   const written = JSON.stringify(requests.map(({ target, fields }) => [target, fields]));
   return { ids, leftOut: leftOut.map(translateMessage), hasRedacted: written.includes(REDACTED) };
 }

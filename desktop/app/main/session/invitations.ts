@@ -3,7 +3,6 @@
  * confirms.
  */
 import { randomUUID } from 'node:crypto';
-import { toMessage } from '../../../client/messages.ts';
 import { type InvitationAddress, readInvitation } from '../../../client/relay/invitation.ts';
 import { isProtected } from '../../../client/relay/relay-address.ts';
 import type { InvitationView, KeyKept } from '../../ipc/snapshot.ts';
@@ -11,10 +10,7 @@ import { t } from '../../messages/translate.ts';
 import { CallFailure, toCallError } from '../failure.ts';
 import type { Platform } from '../platform.ts';
 import { Signal } from '../../../client/signal.ts';
-import type { SigningSecrets } from '../signing.ts';
-import type { TunnelList } from '../tunnels/tunnel-list.ts';
-import type { UndoList } from '../undo-list.ts';
-import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
+import { notEncrypted, type SignInOptions, withScheme } from './sign-in.ts';
 
 /**
  * Maximum number of invitations that the app looks up at the same time: anything can open links, and each waits
@@ -22,8 +18,10 @@ import { notEncrypted, type SignIn, withScheme } from './sign-in.ts';
  */
 export const INVITATION_LOOKS_MAX = 4;
 
-interface InvitationsOptions extends LeaveOptions {
+interface InvitationsOptions extends Pick<SignInOptions, 'enter'> {
   readonly platform: Pick<Platform, 'connect' | 'lookAtInvitation' | 'takeInvitation'>;
+  /** whether the user is just signing in with a key */
+  readonly isSigningIn: () => boolean;
   /** how a key can be stored on this machine, best first */
   readonly keeps: () => Promise<readonly KeyKept[]>;
 }
@@ -76,10 +74,9 @@ export class Invitations {
   }
 
   /**
-   * Accepts the invitation that the user has seen, and signs in with its key. Another account is signed out, which can
-   * be undone.
+   * Accepts the invitation that the user has seen, and signs in with its key, beside other accounts.
    *
-   * @throws CallFailure, RelayRefusal, RelayUnreachable: then nobody is signed out, and it can be tried again
+   * @throws CallFailure, RelayRefusal, RelayUnreachable: it can be tried again
    */
   async accept(id: string, keep: KeyKept): Promise<void> {
     const opened = this.#opened;
@@ -89,7 +86,7 @@ export class Invitations {
         code: 'no-invitation',
         text: t('problem.invitationNotShown'),
       });
-    if (this.#options.signIn.view.state === 'signing-in')
+    if (this.#options.isSigningIn())
       throw new CallFailure({
         code: 'busy',
         text: t('problem.signingIn'),
@@ -128,61 +125,17 @@ export class Invitations {
   }
 
   async #take(opened: Opened, keep: KeyKept): Promise<void> {
-    const { platform, signIn, undos } = this.#options;
+    const { platform, enter } = this.#options;
     const { invitation, view } = opened;
     const { relay } = invitation;
     const key = opened.key ?? (await platform.takeInvitation(invitation)).key;
     this.#opened = { invitation, view, key };
     const api = platform.connect(relay, key);
-    const account = await api.getAccount();
-    const { view: session } = signIn;
-    if (session.state !== 'signed-in') void undos.commitAll();
-    else if (!signIn.isSame(relay, account))
-      await leave(
-        (closed) => t('undo.left', { account: session.account.name, relay: session.relay, closed }),
-        this.#options,
-      );
-    await signIn.enter({ relay, key, api }, account, keep);
+    await enter({ relay, key, api }, await api.getAccount(), keep);
   }
 
   #show(opened: Opened | undefined): void {
     this.#opened = opened;
     this.changed.emit();
   }
-}
-
-interface LeaveOptions {
-  readonly signIn: SignIn;
-  readonly tunnelList: TunnelList;
-  readonly secrets: Pick<SigningSecrets, 'setAside'>;
-  readonly undos: UndoList;
-}
-
-/**
- * Signs out, forgets secrets, and ends the tunnels; the relay keeps those until this can no longer be undone.
- *
- * @param said what was done, as a sentence; takes how many tunnels that has closed
- */
-export async function leave(
-  said: (closed: number) => string,
-  { signIn, tunnelList, secrets, undos }: LeaveOptions,
-): Promise<void> {
-  // It does not reject, and takes as long as the relay does.
-  void undos.commitAll();
-  const count = tunnelList.liveCount;
-  const tunnels = await tunnelList.setAside(toMessage('ended.youSignedOut'));
-  const restoreSecrets = await secrets.setAside();
-  const signInAgain = await signIn.signOut();
-  undos.offer({
-    text: said(count),
-    undo: async () => {
-      // An account that signed in since is signed out, and its tunnels end.
-      const since = await tunnelList.setAside(toMessage('ended.youSignedOut'));
-      await signInAgain();
-      await restoreSecrets();
-      await tunnels.restore();
-      await since.close();
-    },
-    commit: () => tunnels.close(),
-  });
 }

@@ -1,4 +1,4 @@
-/** Whose tunnels this app shows: one account at one relay, or none. */
+/** Whose tunnels a session has: those of one account at one relay, or none. */
 import { parseDuration } from '../../../../shared/duration.ts';
 import type { Account, Tunnel } from '../../../../shared/tunnel.ts';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/value-rules.ts';
@@ -8,14 +8,16 @@ import type { AccountView, KeyKept, Problem, SessionView } from '../../ipc/snaps
 import { t } from '../../messages/translate.ts';
 import type { Connection, RelayApi } from '../connection.ts';
 import { CallFailure, toCallError } from '../failure.ts';
-import type { AppStore } from '../settings/app-store.ts';
+import type { SessionStore } from '../settings/app-store.ts';
 import type { KeyVault } from '../settings/key-vault.ts';
 import { Signal } from '../../../client/signal.ts';
 
-interface SignInOptions {
+export interface SignInOptions {
   readonly vault: KeyVault;
-  readonly store: AppStore;
+  readonly saved: Pick<SessionStore, 'data' | 'change'>;
   readonly connect: (relay: RelayAddress, key: string) => RelayApi;
+  /** Signs in with a key that the relay has accepted, here or at the sign-in that the account has already. */
+  readonly enter: SignIn['enter'];
 }
 
 /** The user has signed in, or was signed in at the start. */
@@ -44,7 +46,7 @@ export class SignIn {
 
   constructor(options: SignInOptions) {
     this.#options = options;
-    this.#view = { state: 'signed-out', relay: options.store.data.relay, problem: undefined, keeps: [] };
+    this.#view = { state: 'signed-out', relay: options.saved.data.relay, problem: undefined, keeps: [] };
   }
 
   get view(): SessionView {
@@ -60,8 +62,8 @@ export class SignIn {
    * be reached is not a reason to sign out.
    */
   async restore(): Promise<void> {
-    const { store, vault, connect } = this.#options;
-    const { relay: origin, account } = store.data;
+    const { saved: stored, vault, connect } = this.#options;
+    const { relay: origin, account } = stored.data;
     const saved = await vault.load();
     if (saved === undefined || origin === undefined || account === undefined) {
       await this.#signedOut(undefined);
@@ -101,7 +103,7 @@ export class SignIn {
 
   /** @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: the app is signed out then */
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
-    const { connect } = this.#options;
+    const { connect, enter } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
     if (!isProtected(relay)) throw new CallFailure({ ...notEncrypted(), field: 'relay' });
     const key = form.key.trim();
@@ -116,7 +118,8 @@ export class SignIn {
     this.#set({ state: 'signing-in', relay: relay.origin });
     try {
       const account = await Promise.race([api.getAccount(), this.#cancelled()]);
-      await this.enter({ relay, key, api }, account, form.keep);
+      await enter({ relay, key, api }, account, form.keep);
+      if (this.#connection === undefined) await this.#signedOut(undefined);
     } catch (error) {
       await this.#signedOut(undefined);
       throw error;
@@ -127,7 +130,7 @@ export class SignIn {
 
   /** Whether an account is the one that was signed in last. */
   isSame(relay: RelayAddress, account: Account): boolean {
-    const { data } = this.#options.store;
+    const { data } = this.#options.saved;
     return data.relay === relay.origin && data.account?.clientId === account.client_id;
   }
 
@@ -156,16 +159,14 @@ export class SignIn {
 
   /** Forgets the key. @returns what signs in again as before */
   async signOut(): Promise<() => Promise<void>> {
-    const { vault, store } = this.#options;
+    const { vault } = this.#options;
     const connection = this.#connection;
     const view = this.#view;
-    const { relay, account } = store.data;
     await vault.forget();
     await this.#signedOut(undefined);
     return async () => {
       if (connection === undefined || view.state !== 'signed-in') return;
       const keyKept = await vault.keep(connection.key, view.keyKept);
-      await store.change({ relay, account });
       this.#connection = connection;
       this.#set({ ...view, keyKept });
     };
@@ -201,11 +202,11 @@ export class SignIn {
 
   /** A tunnel has shown below which domain names are. */
   async learnDomain(nameDomain: string): Promise<void> {
-    const { account } = this.#options.store.data;
+    const { account } = this.#options.saved.data;
     if (account === undefined || account.view.nameDomain === nameDomain) return;
     const view = { ...account.view, nameDomain };
     if (this.#view.state === 'signed-in') this.#set({ ...this.#view, account: view });
-    await this.#options.store.change({ account: { ...account, view } });
+    await this.#options.saved.change({ account: { ...account, view } });
   }
 
   #cancelled(): Promise<never> {
@@ -217,21 +218,21 @@ export class SignIn {
   async #remember(relay: RelayAddress, account: Account): Promise<void> {
     const view = accountView(account, this.#knownDomain(relay));
     if (this.#view.state === 'signed-in') this.#set({ ...this.#view, account: view });
-    await this.#options.store.change({
+    await this.#options.saved.change({
       relay: relay.origin,
       account: { clientId: account.client_id, view },
     });
   }
 
   #knownDomain(relay: RelayAddress): string {
-    const { relay: last, account } = this.#options.store.data;
+    const { relay: last, account } = this.#options.saved.data;
     return last === relay.origin ? (account?.view.nameDomain ?? '') : '';
   }
 
   async #signedOut(problem: Problem | undefined): Promise<void> {
     this.#connection = undefined;
-    const { vault, store } = this.#options;
-    this.#set({ state: 'signed-out', relay: store.data.relay, problem, keeps: await vault.keeps() });
+    const { vault, saved } = this.#options;
+    this.#set({ state: 'signed-out', relay: saved.data.relay, problem, keeps: await vault.keeps() });
   }
 
   #set(view: SessionView): void {

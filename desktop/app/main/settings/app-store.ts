@@ -9,6 +9,9 @@ import type { AsleepMessage } from '../tunnels/asleep.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/create-form-schema.ts';
 import { RECORDED_BODY_MAX_BYTES } from '../../../client/inspector/records.ts';
 
+/** Maximum number of relays and accounts that the app is signed in to at the same time. */
+export const SESSIONS_MAX = 10;
+
 /** What the app remembers, in memory and on disk. */
 export class AppStore {
   readonly #file: Pick<JsonFile<AppData>, 'save'>;
@@ -27,6 +30,39 @@ export class AppStore {
   async change(part: Partial<AppData>): Promise<void> {
     this.#data = { ...this.#data, ...part };
     await this.#file.save(this.#data);
+  }
+}
+
+/** What the app remembers of one sign-in. */
+export class SessionStore {
+  readonly slot: number;
+  readonly #store: AppStore;
+
+  constructor(store: AppStore, slot: number) {
+    this.#store = store;
+    this.slot = slot;
+  }
+
+  get data(): SavedSession {
+    return this.#store.data.sessions.find(({ slot }) => slot === this.slot) ?? newSession(this.slot);
+  }
+
+  /** As {@link AppStore.change}. The first change adds it to the others. */
+  change(part: Partial<Omit<SavedSession, 'slot'>>): Promise<void> {
+    const { sessions } = this.#store.data;
+    const changed = { ...this.data, ...part };
+    const isNew = !sessions.some(({ slot }) => slot === this.slot);
+    return this.#store.change({
+      sessions: isNew
+        ? [...sessions, changed]
+        : sessions.map((other) => (other.slot === this.slot ? changed : other)),
+    });
+  }
+
+  remove(): Promise<void> {
+    return this.#store.change({
+      sessions: this.#store.data.sessions.filter(({ slot }) => slot !== this.slot),
+    });
   }
 }
 
@@ -151,18 +187,30 @@ export const settingsSchema = yup
 
 interface AppData {
   readonly settings: Settings;
-  readonly account: SavedAccount | undefined;
-  /** the relay of the last sign-in */
-  readonly relay: string | undefined;
-  readonly tunnels: readonly SavedTunnel[];
+  readonly sessions: readonly SavedSession[];
+  /** slot of the session that the window showed last */
+  readonly shownSlot: number;
   /** whether the user has been told that closing the window leaves Culvert in the tray */
   readonly hasSaidTray: boolean;
   /** of the window when it was last seen */
   readonly window: WindowPlace | undefined;
-  /** messages of kept names that were set when this computer fell asleep, until they are taken back */
-  readonly asleep: readonly AsleepMessage[];
   /** folders of the projects that were opened last, the last one first */
   readonly projects: readonly string[];
+}
+
+interface SavedSession {
+  /** number of the files with its secrets, below {@link SESSIONS_MAX} */
+  readonly slot: number;
+  readonly account: SavedAccount | undefined;
+  /** the relay of the last sign-in */
+  readonly relay: string | undefined;
+  readonly tunnels: readonly SavedTunnel[];
+  /** messages of kept names that were set when this computer fell asleep, until they are taken back */
+  readonly asleep: readonly AsleepMessage[];
+}
+
+function newSession(slot: number): SavedSession {
+  return { slot, account: undefined, relay: undefined, tunnels: [], asleep: [] };
 }
 
 /** In px; without a stored position, the system or the tray determines it. */
@@ -197,12 +245,10 @@ export const INITIAL_APP_DATA: AppData = {
     logWidth: 0,
     summonShortcut: GLOBAL_SHORTCUTS[0],
   },
-  account: undefined,
-  relay: undefined,
-  tunnels: [],
+  sessions: [],
+  shownSlot: 0,
   hasSaidTray: false,
   window: undefined,
-  asleep: [],
   projects: [],
 };
 
@@ -229,15 +275,27 @@ const place = yup
   .object({ x: pixels, y: pixels, width: pixels.min(1).required(), height: pixels.min(1).required() })
   .default(undefined);
 
+const slot = yup
+  .number()
+  .integer()
+  .min(0)
+  .max(SESSIONS_MAX - 1)
+  .required();
+const session = yup.object({
+  slot,
+  account,
+  relay: yup.string(),
+  tunnels: yup.array(savedTunnelSchema).required(),
+  asleep: yup.array(yup.object({ name: text, text }).required()),
+});
+
 const appData = yup
   .object({
     settings: settingsSchema,
-    account,
-    relay: yup.string(),
-    tunnels: yup.array(savedTunnelSchema).required(),
+    sessions: yup.array(session.required()).max(SESSIONS_MAX).required(),
+    shownSlot: slot,
     hasSaidTray: yup.boolean().required(),
     window: place,
-    asleep: yup.array(yup.object({ name: text, text }).required()),
     projects: yup.array(text),
   })
   .strict();
@@ -247,17 +305,20 @@ export function readAppData(value: unknown): AppData {
   const data = appData.validateSync(value);
   return {
     ...data,
-    relay: data.relay,
-    account: data.account,
     window: data.window,
-    asleep: data.asleep ?? [],
     projects: data.projects ?? [],
     settings: { ...INITIAL_APP_DATA.settings, ...data.settings },
-    tunnels: data.tunnels.map((saved) => ({
+    sessions: data.sessions.map((saved) => ({
       ...saved,
-      ended: saved.ended,
-      logView: saved.logView,
-      tunnel: readTunnel(saved.tunnel),
+      relay: saved.relay,
+      account: saved.account,
+      asleep: saved.asleep ?? [],
+      tunnels: saved.tunnels.map((tunnel) => ({
+        ...tunnel,
+        ended: tunnel.ended,
+        logView: tunnel.logView,
+        tunnel: readTunnel(tunnel.tunnel),
+      })),
     })),
   };
 }

@@ -30,6 +30,11 @@ export function readKeptKey(value: unknown): KeptKey {
 
 export type KeyFile = ValueFile<KeptKey | undefined>;
 
+/** Available ways of storing a key, best first. */
+export async function keepsOf(encryption: Platform['encryption']): Promise<readonly KeyKept[]> {
+  return (await encryption.isReal()) ? ['system', 'session', 'file'] : ['session', 'file'];
+}
+
 /** Stores one key or another secret text the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
   readonly #encryption: Platform['encryption'];
@@ -40,9 +45,9 @@ export class KeyVault {
     this.#file = file;
   }
 
-  /** Available ways of storing a key, best first. */
-  async keeps(): Promise<readonly KeyKept[]> {
-    return (await this.#encryption.isReal()) ? ['system', 'session', 'file'] : ['session', 'file'];
+  /** see {@link keepsOf} */
+  keeps(): Promise<readonly KeyKept[]> {
+    return keepsOf(this.#encryption);
   }
 
   /**

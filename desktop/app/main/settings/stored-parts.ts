@@ -15,8 +15,8 @@ import {
 } from './app-store.ts';
 import { KEY_FILE_VERSION, type KeyFile, KeyVault, PasswordStore, readKeptKey } from './key-vault.ts';
 
-export interface StoredParts {
-  readonly store: AppStore;
+/** Secrets of one sign-in, in files of their own. */
+export interface StoredSecrets {
   /** the API key */
   readonly vault: KeyVault;
   readonly passwordStore: PasswordStore;
@@ -26,18 +26,17 @@ export interface StoredParts {
   readonly secretsVault: KeyVault;
 }
 
-/** @throws if the app's own files cannot be read at all */
-export async function openStoredParts(platform: Platform): Promise<StoredParts> {
-  const store = await openStore(platform);
+/** @param slot of the sign-in. @throws if the files cannot be read at all */
+export async function openSecrets(platform: Platform, slot: number): Promise<StoredSecrets> {
+  const suffix = slot === 0 ? '' : `-${slot}`;
   const { store: passwordStore, passwords } = await PasswordStore.open(
-    await openVault(platform, 'passwords.json'),
+    await openVault(platform, `passwords${suffix}.json`),
   );
   return {
-    store,
-    vault: new KeyVault(platform.encryption, secretFile(platform, 'key.json')),
+    vault: new KeyVault(platform.encryption, secretFile(platform, `key${suffix}.json`)),
     passwordStore,
     passwords,
-    secretsVault: await openVault(platform, 'signing-secrets.json'),
+    secretsVault: await openVault(platform, `signing-secrets${suffix}.json`),
   };
 }
 
@@ -67,7 +66,8 @@ async function openVault(platform: Platform, name: string): Promise<KeyVault> {
   return new KeyVault(encryption, value?.kept === 'system' ? secretFile(platform, `plain-${name}`) : file);
 }
 
-async function openStore(platform: Platform): Promise<AppStore> {
+/** @throws if the app's own file cannot be read at all */
+export async function openStore(platform: Platform): Promise<AppStore> {
   const file = fileOf(platform, 'culvert.json', {
     version: APP_DATA_VERSION,
     read: readAppData,

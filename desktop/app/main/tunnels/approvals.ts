@@ -7,10 +7,10 @@ import { RelayRefusal } from '../../../client/relay/errors.ts';
 import type { AgentView, ApprovedView, LinkView, NewLinkView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import { signedIn } from '../connection.ts';
-import type { Core } from '../core.ts';
+import type { AppSession } from '../core.ts';
 import { CallFailure } from '../failure.ts';
 
-type Owner = Pick<Core, 'tunnelList' | 'signIn' | 'platform'>;
+type Owner = Pick<AppSession, 'tunnelList' | 'signIn' | 'platform'>;
 
 /** Makes a link and copies it: the relay shows it only now. */
 export async function createLink(

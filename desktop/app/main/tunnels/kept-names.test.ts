@@ -171,7 +171,7 @@ describe('the message of a sleep', () => {
     app.api.names = [{ ...SHOP, away: 'On holiday.' }];
     app.core.suspend();
     await settle();
-    assert.deepEqual(app.core.store.data.asleep, []);
+    assert.deepEqual(app.core.chosen.saved.data.asleep, []);
     app.core.resume();
     await poll(app);
     assert.equal(messageOf(app), 'On holiday.');
@@ -181,7 +181,7 @@ describe('the message of a sleep', () => {
     app.core.resume();
     await poll(app);
     await poll(app);
-    assert.deepEqual([messageOf(app), app.core.store.data.asleep], ['Back at nine.', []]);
+    assert.deepEqual([messageOf(app), app.core.chosen.saved.data.asleep], ['Back at nine.', []]);
   });
 
   it('is not set for tunnels that have ended, nor once the computer may be awake again', async () => {
@@ -191,7 +191,7 @@ describe('the message of a sleep', () => {
     });
     ended.core.suspend();
     await settle();
-    assert.deepEqual([messageOf(ended), ended.core.store.data.asleep], [null, []]);
+    assert.deepEqual([messageOf(ended), ended.core.chosen.saved.data.asleep], [null, []]);
     const late = await sleepy();
     const answer = Promise.withResolvers<KeptName[]>();
     late.api.listNames = () => answer.promise;
@@ -199,7 +199,7 @@ describe('the message of a sleep', () => {
     late.clock.sleep(SET_WITHIN_MS + 1, false);
     answer.resolve([SHOP]);
     await settle();
-    assert.deepEqual([messageOf(late), late.core.store.data.asleep], [null, []]);
+    assert.deepEqual([messageOf(late), late.core.chosen.saved.data.asleep], [null, []]);
   });
 
   it('is taken back by the next start of an app that ended in the meantime', async () => {
@@ -210,7 +210,7 @@ describe('the message of a sleep', () => {
     await until(() => (next.clock.waiting.includes(POLL_HIDDEN_MS) ? true : undefined));
     next.core.setVisible(true);
     await poll(next);
-    assert.deepEqual(next.core.store.data.asleep, []);
+    assert.deepEqual(next.core.chosen.saved.data.asleep, []);
   });
 
   it('is taken back once the relay can be reached again', async () => {

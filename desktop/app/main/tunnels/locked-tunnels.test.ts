@@ -9,7 +9,7 @@ import { AccessUnsupported, RelayRefusal, RelayUnreachable } from '../../../clie
 import { checkApp, PASSWORD } from '../../../testing/app-script.ts';
 import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start } from '../../../testing/core-app.ts';
 import type { TunnelAccess, TunnelAccessView } from '../../ipc/tunnel-views.ts';
-import { APPROVAL_NOTICES_MAX } from '../core.ts';
+import { APPROVAL_NOTICES_MAX } from '../session/session.ts';
 
 const STOP = 'stop: stop, shop ended, undo Stopped shop.; commit: close 1, no undo';
 
@@ -99,7 +99,7 @@ describe('the access policy', () => {
     assert.deepEqual(app.api.asked.at(-1), { ...OPEN, tokens: [{ name: 'agent', token: undefined }] });
     await assert.rejects(app.call('token:revoke', { key, name: 'agent' }), failsWith('last-token'));
     changeElsewhere(app, { links: true, tokens: [used] });
-    await app.core.tunnelList.refresh();
+    await app.core.chosen.tunnelList.refresh();
     assert.equal(shownIn(app)?.tokens[0]?.usedAt, Date.parse(used.last_used_at));
     await app.call('token:revoke', { key, name: 'agent' });
     assert.deepEqual(app.api.asked.at(-1), { ...OPEN, links: true });
@@ -136,7 +136,7 @@ describe('the access policy', () => {
       return before;
     };
     const asked = once(relay, 'asked');
-    const list = app.core.tunnelList.refresh();
+    const list = app.core.chosen.tunnelList.refresh();
     await asked;
     await app.call('lock:set', { key: app.key, lock: PASSWORD });
     relay.emit('answer');
@@ -192,7 +192,7 @@ describe('the passwords of tunnels', () => {
     assert.equal(existsSync(file(app)), false);
     await app.call('lock:set', { key: app.key, lock: PASSWORD });
     assert.equal(existsSync(file(app)), true);
-    await app.call('session:sign-out', undefined);
+    await app.call('session:sign-out', {});
     assert.equal(existsSync(file(app)), false);
   });
 

@@ -56,7 +56,7 @@ describe('tunnels opened by other clients', () => {
   it('are not those that this app has got back since the relay was asked', async () => {
     const app = await visible();
     await checkApp('create 3000: create 3000, serve 1, 3000 connecting', app);
-    await app.core.others.show(app.api.tunnels, new Set());
+    await app.core.chosen.others.show(app.api.tunnels, new Set());
     assert.deepEqual(othersOf(app), []);
   });
 

@@ -107,7 +107,12 @@ export function windowActions(): readonly WindowAction[] {
     })),
     row('about', t('palette.about'), (acts) => acts.go({ screen: 'about' })),
     {
-      ...row('sign-out', t('settings.signOut'), ({ call }) => call('session:sign-out', undefined)),
+      ...row('add-sign-in', t('signIns.another'), ({ call }) => call('session:add', undefined)),
+      names: names('addSignIn'),
+      only: 'app',
+    },
+    {
+      ...row('sign-out', t('settings.signOut'), ({ call }) => call('session:sign-out', {})),
       names: names('signOut'),
       only: 'app',
     },

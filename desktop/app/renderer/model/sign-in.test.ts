@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { exampleSnapshot, exampleTunnel } from '../../../testing/views.ts';
+import { exampleSignIn, exampleSnapshot } from '../../../testing/views.ts';
+import type { Snapshot } from '../../ipc/snapshot.ts';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
-import { leavingWords, pastedInvitation, signInProblems } from './sign-in.ts';
+import { pastedInvitation, signInProblems, signInWords, stayingWords } from './sign-in.ts';
 
 const KEY = `cvt_${'a'.repeat(32)}`;
 
@@ -61,33 +62,44 @@ describe('an invitation', () => {
       assert.equal(pastedInvitation(other), undefined, other);
   });
 
-  it('warns about what it ends', () => {
-    const ended = exampleTunnel({ status: { name: 'ended', reason: 'stopped', why: '' } });
-    const words = (...tunnels: (typeof ended)[]) => leavingWords(INVITATION, exampleSnapshot({ tunnels }));
+  it('says what becomes of the current sign-in', () => {
+    const signIn = exampleSignIn();
+    const words = (invitation: Parameters<typeof stayingWords>[0], changes: Partial<Snapshot> = {}) =>
+      stayingWords(invitation, exampleSnapshot({ signIns: [signIn], ...changes }));
     assert.equal(
-      words(),
-      'You are signed in to tunnels.example.com as acme. If you accept, you will be signed out there. You can undo this within 8 s.',
+      words(INVITATION),
+      'You stay signed in as acme · tunnels.example.com, and your tunnels there keep running.',
     );
-    assert.match(words(exampleTunnel(), ended) ?? '', /out there and your tunnel will be closed\. You/);
-    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /your 2 tunnels will be closed\./);
     const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
-    assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);
-    assert.match(
-      leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '',
-      /you will be signed out/,
-    );
+    assert.match(words(same) ?? '', /already/);
+    assert.match(words({ ...same, account: 'other' }) ?? '', /stay signed in/);
     const session = { state: 'signing-in', relay: 'https://x.example.com' } as const;
-    assert.equal(leavingWords(INVITATION, exampleSnapshot({ session })), undefined);
+    assert.equal(words(INVITATION, { session, signIns: [] }), undefined);
+    assert.equal(words({ ...INVITATION, state: 'looking' }), undefined);
   });
+});
 
-  it('counts in German what it closes', () => {
+describe('several sign-ins', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('are named by account and relay, with their tunnels', () => {
+    const all = [
+      exampleSignIn({ running: 0 }),
+      exampleSignIn({ running: 2 }),
+      exampleSignIn({ running: 1, isTroubled: true }),
+      exampleSignIn({ isSignedIn: false, isTroubled: true }),
+    ];
+    assert.deepEqual(all.map(signInWords), [
+      'acme · tunnels.example.com (no tunnels)',
+      'acme · tunnels.example.com (2 running)',
+      'acme · tunnels.example.com (1 running, needs attention)',
+      'acme · tunnels.example.com (signed out)',
+    ]);
     setLocale({ language: 'de', tag: 'de-DE' });
-    const [none, one, two] = [0, 1, 2].map((count) => {
-      const tunnels = Array.from({ length: count }, () => exampleTunnel());
-      return leavingWords(INVITATION, exampleSnapshot({ tunnels })) ?? '';
-    });
-    assert.match(none ?? '', /dort abgemeldet; das/);
-    assert.match(one ?? '', /und Ihr Tunnel wird geschlossen; das/);
-    assert.match(two ?? '', /und Ihre 2 Tunnel werden geschlossen; das/);
+    assert.deepEqual(all.slice(0, 3).map(signInWords), [
+      'acme · tunnels.example.com (keine Tunnel)',
+      'acme · tunnels.example.com (2 laufen)',
+      'acme · tunnels.example.com (1 läuft, braucht Aufmerksamkeit)',
+    ]);
   });
 });

@@ -1,7 +1,7 @@
 /** Validates the sign-in form before a relay is contacted. */
 import { invitationToken } from '../../../../shared/team.ts';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../../shared/value-rules.ts';
-import type { InvitationView, Snapshot } from '../../ipc/snapshot.ts';
+import type { InvitationView, SignInView, Snapshot } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
 
 export interface SignInProblems {
@@ -44,19 +44,44 @@ export function pastedInvitation(text: string): string | undefined {
   return url === null || invitationToken(url) === undefined ? undefined : address;
 }
 
-/** What happens to the current sign-in; `undefined` without one. */
-export function leavingWords(
-  invitation: InvitationView,
-  { session, tunnels }: Pick<Snapshot, 'session' | 'tunnels'>,
+/** What becomes of the current sign-in; `undefined` without one. */
+export function stayingWords(
+  { state, relay, account }: Pick<InvitationView, 'state' | 'relay'> & { readonly account?: string },
+  { session, signIns }: Pick<Snapshot, 'session' | 'signIns'>,
 ): string | undefined {
-  if (invitation.state !== 'open' || session.state !== 'signed-in') return undefined;
-  const { relay, account } = session;
-  if (relay === invitation.relay && account.name === invitation.account) return t('invitation.another');
-  const live = tunnels.filter(({ status }) => status.name !== 'ended').length;
-  return t('invitation.leaving', { host: hostOf(relay), account: account.name, live });
+  if (state !== 'open') return undefined;
+  if (signIns.some((one) => one.isSignedIn && one.relay === relay && one.account === account))
+    return t('invitation.another');
+  if (session.state !== 'signed-in') return undefined;
+  return t('invitation.staying', { name: signInName({ ...session, account: session.account.name }) });
 }
 
 /** The name of a relay for people. @param origin of the relay */
 export function hostOf(origin: string): string {
   return URL.parse(origin)?.host ?? origin;
+}
+
+/* Several sign-ins. */
+
+/** Those that the window does not show. */
+export function otherSignIns({ signIns }: Pick<Snapshot, 'signIns'>): readonly SignInView[] {
+  return signIns.filter(({ isChosen }) => !isChosen);
+}
+
+/** Id of the one that the window shows. */
+export function chosenSignIn({ signIns }: Pick<Snapshot, 'signIns'>): string | undefined {
+  return signIns.find(({ isChosen }) => isChosen)?.id;
+}
+
+/** The account and its relay, in a line. */
+export function signInName({ account, relay }: Pick<SignInView, 'account' | 'relay'>): string {
+  return `${account} · ${hostOf(relay)}`;
+}
+
+/** The same, with how it is. */
+export function signInWords(signIn: SignInView): string {
+  const { isSignedIn, isTroubled, running } = signIn;
+  const name = signInName(signIn);
+  if (!isSignedIn) return t('signIns.signedOut', { name });
+  return t(isTroubled ? 'signIns.trouble' : 'signIns.running', { name, count: running });
 }

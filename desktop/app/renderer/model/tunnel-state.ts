@@ -12,6 +12,7 @@ import type { ProjectTunnelView, TunnelAccessView } from '../../ipc/tunnel-views
 import { t } from '../../messages/translate.ts';
 import { accessLine, accessWords } from './access.ts';
 import { isRaw } from './address.ts';
+import { chosenSignIn } from './sign-in.ts';
 import { expiresSoon } from './time-left.ts';
 
 /* The announcements of a screen reader when one snapshot replaces another: changes of state, never numbers. */
@@ -22,7 +23,7 @@ const MOST = 3;
 /** @returns sentences, the most important first; empty if there is no relevant change */
 export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
   if (previous === undefined || next.session.state !== 'signed-in') return [];
-  if (previous.session.state !== 'signed-in')
+  if (previous.session.state !== 'signed-in' || chosenSignIn(previous) !== chosenSignIn(next))
     return [t('announce.signedIn', { name: next.session.account.name })];
   const sentences: string[] = [];
   if (previous.hasNetwork && !next.hasNetwork) sentences.push(t('announce.noNetwork'));

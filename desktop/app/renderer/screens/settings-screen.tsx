@@ -132,7 +132,7 @@ export function SettingsScreen(): JSX.Element {
         </dl>
         {!isOfCommand && (
           <>
-            <Button act={() => action.run('session:sign-out', undefined)}>{t('settings.signOut')}</Button>
+            <Button act={() => action.run('session:sign-out', {})}>{t('settings.signOut')}</Button>
             <p class="hint">{t('settings.signOut.hint')}</p>
           </>
         )}

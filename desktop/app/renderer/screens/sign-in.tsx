@@ -1,8 +1,14 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { InvitationView, KeyKept, SessionView } from '../../ipc/snapshot.ts';
+import type { InvitationView, KeyKept, SessionView, SignInView } from '../../ipc/snapshot.ts';
 import { t } from '../../messages/translate.ts';
-import { hostOf, pastedInvitation, type SignInProblems, signInProblems } from '../model/sign-in.ts';
+import {
+  hostOf,
+  pastedInvitation,
+  signInWords,
+  type SignInProblems,
+  signInProblems,
+} from '../model/sign-in.ts';
 import { useAction } from '../view/context.ts';
 import { rich } from '../view/controls.tsx';
 import { Mark } from '../view/icons.tsx';
@@ -22,7 +28,16 @@ import { UndoDock } from '../view/screen.tsx';
 type Session = Exclude<SessionView, { state: 'signed-in' }>;
 
 /** The first screen: asks for the relay, the key, and where to store the key. */
-export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: boolean }): JSX.Element {
+export function SignIn({
+  session,
+  hasNetwork,
+  others,
+}: {
+  session: Session;
+  hasNetwork: boolean;
+  /** further sign-ins, which the user can show instead */
+  others: readonly SignInView[];
+}): JSX.Element {
   const keeps = useKeeps(session);
   const [relay, setRelay] = useState(session.relay ?? '');
   const [key, setKey] = useState('');
@@ -31,6 +46,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   const signIn = useAction();
   const open = useAction();
   const cancel = useAction();
+  const choose = useAction();
   const invitation = pastedInvitation(relay) ?? pastedInvitation(key);
   const isBusy = signIn.isBusy || session.state === 'signing-in';
 
@@ -103,6 +119,22 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
           )}
           <Failure problem={general ?? open.error} />
         </Form>
+        {others.length > 0 && (
+          <section class="stack s2" aria-label={t('signIns.back')}>
+            <p class="dim" aria-hidden="true">
+              {t('signIns.back')}
+            </p>
+            {others.map((other) => (
+              <Button
+                key={other.id}
+                look="button wide"
+                act={() => choose.run('session:choose', { id: other.id })}
+              >
+                {signInWords(other)}
+              </Button>
+            ))}
+          </section>
+        )}
       </main>
       <UndoDock />
     </>
@@ -124,14 +156,14 @@ function useKeeps(session: Session): readonly KeyKept[] {
  * Asks whether to accept an invitation: any web page can open one, so nothing happens before, and Enter accepts
  * nothing.
  *
- * @param leaving what happens to the current sign-in
+ * @param staying what becomes of the current sign-in
  */
 export function InvitationDialog({
   invitation,
-  leaving,
+  staying,
 }: {
   invitation: InvitationView;
-  leaving: string | undefined;
+  staying: string | undefined;
 }): JSX.Element {
   const [keep, setKeep] = useState<KeyKept>();
   const accept = useAction();
@@ -164,7 +196,7 @@ export function InvitationDialog({
       {state === 'looking' && <p role="status">{t('invitation.asking')}</p>}
       {state === 'open' && <p>{t('invitation.explained')}</p>}
       {state === 'failed' && <Failure problem={invitation.problem} />}
-      {leaving !== undefined && <p>{leaving}</p>}
+      {staying !== undefined && <p>{staying}</p>}
       {keeps.length > 0 && <KeepChoice keeps={keeps} value={kept} choose={setKeep} />}
     </Dialog>
   );

@@ -8,7 +8,6 @@ import { programName } from '../../model/create-form.ts';
 import { outageView, type OutageView } from '../../model/diagnostics.ts';
 import { filterNames, filterOthers, filterTunnels } from '../../model/filter.ts';
 import { nameToAskAbout } from '../../model/kept-names.ts';
-import { capitalised } from '../../model/numbers.ts';
 import { logAt } from '../../model/route.ts';
 import { byActivity, byProject, foldsIdle, retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -22,6 +21,7 @@ import { CreateBar } from './create-bar.tsx';
 import { InPlace } from './options.tsx';
 import { AskAsleep, KeptNames } from './kept-names.tsx';
 import { Others } from './others.tsx';
+import { SignIns } from './sign-ins.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
 import { TunnelRow } from './tunnel-row.tsx';
 
@@ -44,7 +44,7 @@ export function TunnelsScreen({
   /** key of the tunnel whose log is beside it */
   logKey: string | undefined;
 }): JSX.Element {
-  const { snapshot, session, search, setSearch } = useWindow();
+  const { snapshot, search, setSearch } = useWindow();
   const shell = useShell();
   const { isOfCommand, bridge } = shell;
   const settings = settingsAction();
@@ -54,7 +54,6 @@ export function TunnelsScreen({
   // A page in a browser is not told that the computer sleeps.
   const asked = bridge.browser === undefined ? nameToAskAbout(snapshot) : undefined;
   const all = tunnels.length + others.length + unused.length;
-  const { account } = session;
   const outage = outageView(snapshot);
   const typed = all < SEARCHED_FROM ? '' : search;
   // Rows are all of the same height, so they stay where they are.
@@ -79,9 +78,7 @@ export function TunnelsScreen({
       <header class="bar home" role={isPane ? undefined : 'banner'}>
         <Mark />
         <h1 translate={false}>Culvert</h1>
-        <span class="who dim cut" title={session.relay}>
-          {t('tunnels.nameAndPlan', { name: account.name, plan: capitalised(account.plan) })}
-        </span>
+        <SignIns />
         <IconButton
           id="settings"
           icon="settings"
