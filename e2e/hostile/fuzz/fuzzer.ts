@@ -18,8 +18,10 @@ import { visitOverHttp2 } from './http2-requests.ts';
 const BATCH = 500;
 /** Visitors at a time. */
 const CONCURRENCY = 32;
-/** ms without a change after which the counts are taken as final: several processes learn of each other's each second. */
-const SETTLE_MS = process.env['CULVERT_WORKERS'] === undefined ? 150 : 3000;
+/** Whether the relay may have several processes, which learn of each other's counts each second. */
+const IS_SHARED = process.env['CULVERT_WORKERS'] !== undefined;
+/** ms without a change after which the counts are taken as final. */
+const SETTLE_MS = IS_SHARED ? 3000 : 150;
 
 interface Target {
   readonly name: string;
@@ -158,7 +160,7 @@ export class Fuzzer {
       const text = JSON.stringify(counts);
       if (text !== last) [last, since] = [text, performance.now()];
       const equal = Object.values(counts).every(({ seen, counted }) => seen === counted);
-      if (equal || performance.now() - since > SETTLE_MS) return counts;
+      if ((equal && !IS_SHARED) || performance.now() - since > SETTLE_MS) return counts;
     }
   }
 }
