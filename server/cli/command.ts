@@ -27,6 +27,11 @@ export interface Shell {
   err(line: string): void;
   /** Limits the memory of a program that keeps running, before anything else is loaded. */
   limitMemory(): void;
+  /**
+   * Limits how its memory grows once it serves. Not earlier: what a start loads is not garbage, and searching it again and
+   * again would take a tenth of the start.
+   */
+  limitGrowth(): void;
   /** Starts the same program in the background with these arguments; the exit code tells whether it serves. */
   startDetached(argv: readonly string[]): Promise<number>;
   /** Starts the same program with the same arguments as one more process of this relay. */

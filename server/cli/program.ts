@@ -65,6 +65,7 @@ const shell: Shell = {
   listeners: givenListeners(process.env, process.pid),
   tellServiceManager: () => tellServiceManager(process.env, process.pid),
   limitMemory: () => limitYoungGeneration(process, v8.setFlagsFromString),
+  limitGrowth: () => limitOldGeneration(process.execArgv, v8),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const { createLog, stderrStream } = await import('./serve.ts');
     const stream = stderrStream();
@@ -94,9 +95,6 @@ const shell: Shell = {
 
 const done = main(shell, process.argv.slice(2), async (config, operator, replaces) => {
   const { startRelay } = await import('./serve.ts');
-  const relay = await startRelay(config, operator, replaces);
-  // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
-  limitOldGeneration(process.execArgv, v8);
-  return relay;
+  return await startRelay(config, operator, replaces);
 });
 void done.then(exit);

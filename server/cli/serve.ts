@@ -72,6 +72,7 @@ export async function serve(
       }
     },
   });
+  shell.limitGrowth();
   const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
   const reload = reloads.length === 0 ? undefined : (): void => reloads.forEach((each) => each());
   const ended = untilEnded(shell, relay, log, reload);
@@ -107,6 +108,7 @@ export async function serveWorker(shell: Shell, config: Config, channel: NodeJS.
       primary,
       announce: () => Promise.resolve(),
     });
+    shell.limitGrowth();
     return await primary.serve(relay, () => {
       relay.reload?.();
       accessLog?.reopen?.();

@@ -34,6 +34,7 @@ export class FakeShell implements Shell {
   }
 
   limitMemory(): void {}
+  limitGrowth(): void {}
 
   readonly listeners = new Map<string, object>();
 
