@@ -33,7 +33,7 @@ const ADDRESS_REQUESTS_CEILING = 100_000;
 const TRUNKS_CEILING = 16;
 /** Maximum number of ports in `CULVERT_TCP_PORTS`: each that is given out takes a listening socket. */
 const TCP_PORTS_CEILING = 10_000;
-/** Maximum of `CULVERT_WORKERS`: each process takes about 60 MB, and machines with more cores need several relays. */
+/** Maximum of `CULVERT_WORKERS`: each process takes about 80 MB, and machines with more cores need several relays. */
 const WORKERS_CEILING = 64;
 /** Highest number of ACME orders per hour that the operator can set. Let's Encrypt allows 300 in three hours. */
 const ORDERS_PER_HOUR_CEILING = 1000;
