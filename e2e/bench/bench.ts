@@ -11,13 +11,24 @@ import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
 import { type Bench, http2, requests, responses } from './cases/requests.ts';
 import { besideDownload, slowReaders, transfers } from './cases/transfers.ts';
+import { workers } from './cases/workers.ts';
 import { Scope } from '../support/scope.ts';
 import { describeMachine, install, type Machine } from './machine.ts';
 import { culvert, direct, floor, nginx, ssh } from './peers.ts';
 import { plot, resultsPage } from './report.ts';
 import { median, Samples } from './stats.ts';
 
-const CASES = [firstByte, slowReaders, transfers, besideDownload, requests, responses, http2, manyTunnels];
+const CASES = [
+  firstByte,
+  slowReaders,
+  transfers,
+  besideDownload,
+  requests,
+  responses,
+  http2,
+  manyTunnels,
+  workers,
+];
 const PEERS = [direct, nginx, ssh, floor, culvert];
 const RESULTS = fileURLToPath(new URL('../../docs/contributing/benchmarks/', import.meta.url));
 

@@ -75,7 +75,7 @@ export const culvert: Peer = {
 };
 
 /** Settings for a relay with TLS. */
-function tlsSettings(authority: Authority): Environment {
+export function tlsSettings(authority: Authority): Environment {
   const { cert, key } = authority.issue('*.localhost');
   return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
 }

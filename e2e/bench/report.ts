@@ -1,6 +1,6 @@
 /** Formats the results as pages and tables. */
 import type { Machine } from './machine.ts';
-import type { Samples } from './stats.ts';
+import { median, type Samples } from './stats.ts';
 
 /** Three significant digits, but never fewer than the integer part has. */
 export function rounded(value: number): string {
@@ -46,8 +46,41 @@ The slowest 1 % of requests take at least this long (p99), in milliseconds.
 
 ${measuresTable(samples, ['p99 ms'])}
 
+## Several processes
+
+CPU time of all processes of a relay with TLS (\`CULVERT_WORKERS\`) for the same work, as a multiple of what one process takes; "first" is the
+first process's part of it with three. The last columns compare visitors of a relay with two workers: where only the visitor, only the client's
+trunk, or both arrive at another process than the client's control socket, as a multiple of where none does.
+
+${workersTable(samples)}
+
 [results.json](results.json) contains every measurement from every round.
 `;
+}
+
+const HOPS = ["visitor's hop", "trunk's hop", 'both hops'];
+
+/** A load for each row. */
+function workersTable(samples: Samples): string {
+  const one = '/1 process/µs/';
+  const rows = [...samples.entries()].flatMap(([name, values]) => {
+    const [load, unit] = name.split(one);
+    if (unit === undefined) return [];
+    const ratio = (peer: string, against: string, part = ''): string => {
+      const value = samples.ratio(`${load}/${peer}/µs/${unit}${part}`, `${load}/${against}/µs/${unit}`);
+      return value === undefined ? '' : rounded(value);
+    };
+    return [
+      [
+        `${load}, a ${unit}`,
+        `${rounded(median(values))} µs`,
+        ...['2 processes', '3 processes'].map((peer) => ratio(peer, '1 process')),
+        ratio('3 processes', '1 process', ' first process'),
+        ...HOPS.map((peer) => ratio(peer, 'no hop')),
+      ],
+    ];
+  });
+  return table([['', '1 process', '2', '3', 'first', ...HOPS], ...rows]);
 }
 
 interface Titled {

@@ -47,7 +47,7 @@ export const transfers: Case = {
 };
 
 /** @returns the port of a service that sends and takes bodies of any length */
-async function startTransferService(scope: Scope): Promise<number> {
+export async function startTransferService(scope: Scope): Promise<number> {
   const port = await closedPort();
   await startProgram(scope, process.execPath, [SERVICE, String(port)]).printed(/^ready$/m);
   return port;
