@@ -9,7 +9,6 @@ import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { LIFE_SIGN_MS } from './client-streams.ts';
 import {
   EARLIER_TRUNK_ANSWER_MS,
-  FORWARDED_TRUNK_LOAD,
   HeldTrunk,
   type KeyedStream,
   LARGE_AMONG_OTHERS_BYTES,
@@ -87,14 +86,6 @@ describe('TunnelTrunks', () => {
     visitors[3]?.stream.close(CloseCode.normal);
     await settled();
     assert.deepEqual([visit().keyId, visit().keyId, visit().keyId], ['two', 'two', 'one']);
-  });
-
-  it('assign a visitor to one that another relay forwards only if a direct one has 16 streams more', () => {
-    trunks.add(new TrunkClient().socket, 'forwarded', 'other');
-    const before = visit().keyId;
-    add('direct');
-    const visitors = Array.from({ length: FORWARDED_TRUNK_LOAD + 2 }, () => visit().keyId);
-    assert.deepEqual([before, visitors.indexOf('forwarded')], ['forwarded', FORWARDED_TRUNK_LOAD + 1]);
   });
 
   it('report when a visitor’s stream is large; one trunk that is answered fast counts for all', async () => {

@@ -50,12 +50,6 @@ export const EARLIER_TRUNK_ANSWER_MS = 1000;
  */
 export const RETIRED_TRUNKS_MAX = 8;
 
-/**
- * How many more streams a direct trunk has before a visitor gets one that another relay forwards, where each byte costs
- * twice the CPU. Not all of them, because a lost packet stops all streams of a trunk.
- */
-export const FORWARDED_TRUNK_LOAD = 16;
-
 const LARGE_FROM_NEAR: LargeFrom = { bytes: LARGE_BYTES };
 const LARGE_FROM_FAR: LargeFrom = {
   bytes: LARGE_FROM_FAR_BYTES,
@@ -120,7 +114,7 @@ export class TunnelTrunks {
   }
 
   /**
-   * Opens a stream on the trunk with the fewest streams, or on a direct one that has few more.
+   * Opens a stream on the trunk with the fewest streams.
    *
    * @param peers as in {@link Trunk.open}
    * @returns `undefined` if none accepts any
@@ -128,7 +122,7 @@ export class TunnelTrunks {
   open(peers = ''): KeyedStream | undefined {
     let least: HeldTrunk | undefined;
     for (const trunk of this.#current) {
-      if (trunk.takesVisitors && (least === undefined || trunk.load < least.load)) least = trunk;
+      if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
     }
     if (least === undefined) return undefined;
     this.#unusedSince = undefined;
@@ -259,11 +253,6 @@ export class HeldTrunk {
   /** Streams that it carries. */
   get size(): number {
     return this.#trunk.size;
-  }
-
-  /** What decides which trunk gets the next visitor. */
-  get load(): number {
-    return this.size + (this.via === undefined ? 0 : FORWARDED_TRUNK_LOAD);
   }
 
   /** Whether it accepts visitors: not while the client owes a sign of life. */
