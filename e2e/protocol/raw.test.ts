@@ -190,7 +190,7 @@ describe('TCP tunnels', () => {
     const data = await client.accept();
     const piece = Buffer.alloc(64 * 1024, 'x');
     let sent = 0;
-    while (sent < 64 * 1024 * 1024 && data.socket.unsent < 8 * piece.length) {
+    while (sent < 256 * 1024 * 1024 && data.socket.unsent < 8 * piece.length) {
       data.send(piece);
       sent += piece.length;
       await new Promise((resolve) => setImmediate(resolve));
