@@ -136,6 +136,7 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     verified,
     listeners,
     alone,
+    renews: primary?.renews ?? true,
     counts: peering.counts,
   });
   const gauges = {

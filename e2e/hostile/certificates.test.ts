@@ -4,6 +4,7 @@ import { Authority, Pebble } from '../support/certificates.ts';
 import { createNamed, FaultyAuthority, shake } from '../support/certified-relay.ts';
 import { databasePath, openRelayDatabase, openWaiting } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
+import { workersOf } from '../support/processes.ts';
 import { type Environment, RelayProgram } from '../support/programs.ts';
 import { type Scope, testScope } from '../support/scope.ts';
 import { ChangingClock, fillDisk, smallDisk } from '../support/small-disk.ts';
@@ -88,6 +89,26 @@ describe('certificates', function () {
     await certified(pebble);
     // One more, unless the relay still has the last one, which is now valid.
     assert.ok(pebble.orders <= 3, `${pebble.orders} orders`);
+  });
+
+  it('are ordered by one of several processes, also when each of them has been killed', async () => {
+    const pebble = await Pebble.start(scope, { validity: 3600 });
+    const clock = new ChangingClock(scope, '+1d');
+    const relay = await start(scope, pebble, { ...clock.environment, CULVERT_WORKERS: '3' });
+    await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
+    assert.equal(pebble.orders, 1);
+    for (const worker of workersOf(relay.child.pid)) {
+      process.kill(worker, 'SIGKILL');
+      await eventually(20_000, () => {
+        const now = workersOf(relay.child.pid);
+        assert.equal(now.length, 3);
+        assert.ok(!now.includes(worker));
+      });
+    }
+    // A process that takes over tries immediately.
+    await eventually(60_000, () => assert.equal(pebble.orders, 2));
+    await refused(pebble, OWN);
+    assert.equal(pebble.orders, 2);
   });
 
   it('are used by a relay whose clock is a day behind, with a warning in its log', async () => {

@@ -195,6 +195,8 @@ const SCRIPTS: Readonly<Record<string, string>> = {
     return back.test; +10; skip 3580; +20: back.test`,
   'removes certificates that have ended': `have relay.test; have gone.test; start; known?: gone.test relay.test;
     skip 324000; +20: relay.test; known?: none`,
+  'orders and removes nothing if another process does': `have relay.test; have a.test due; have gone.test; follow;
+    start; +30; skip 324000; +20; known?: a.test gone.test relay.test`,
   'retries once a minute to store rejected certificates': `have relay.test; rejected a.test; start: stores a.test;
     +50; +10: stores a.test`,
 };
@@ -206,6 +208,7 @@ describe('CertificateRenewal', () => {
   let did: Set<string>;
   let alive: Set<string>;
   let always: string[];
+  let renews: boolean;
   let upkeep: CertificateRenewal;
 
   beforeEach(async () => {
@@ -215,6 +218,7 @@ describe('CertificateRenewal', () => {
     did = new Set();
     alive = new Set(['relay.test', 'a.test']);
     always = [];
+    renews = true;
     const obtain: Orders['obtain'] = ({ subject }, cause, ignoreWait) => {
       assert.equal(cause, 'upkeep');
       did.add(subject + (ignoreWait === true ? ' despite failures' : ''));
@@ -222,6 +226,9 @@ describe('CertificateRenewal', () => {
     };
     upkeep = new CertificateRenewal({
       own: 'relay.test',
+      get renews() {
+        return renews;
+      },
       always: () => Promise.resolve(always),
       known,
       orders: {
@@ -248,6 +255,7 @@ describe('CertificateRenewal', () => {
     else if (verb === 'have') await store.storeCertificate(record, 0);
     else if (verb === 'rejected') known.add(record, false);
     else if (verb === 'require') always.push(name);
+    else if (verb === 'follow') renews = false;
     else if (verb === 'return') alive.add(name);
     else if (verb === 'skip') clock.advance(Number(name) * 1000);
     else if (verb === 'known?')

@@ -54,6 +54,8 @@ interface CertificatesDeps {
   readonly own: string;
   /** whether no other relay places orders */
   readonly alone: boolean;
+  /** whether no other process of this relay renews certificates */
+  readonly renews: boolean;
   readonly challenges: PresentedChallenges;
   readonly planning: Planning;
   readonly mayHave: MayHave;
@@ -94,8 +96,8 @@ export class Certificates {
 
   constructor({ email, directory, ca, ordersPerHour }: AcmeSettings, deps: CertificatesDeps) {
     this.#deps = deps;
-    const { store, clock, log, own, challenges, planning, mayHave, holderOf, isServed, publicPort, counts } =
-      deps;
+    const { store, clock, log, own, renews, challenges, planning, publicPort, counts } = deps;
+    const { mayHave, holderOf, isServed } = deps;
     const planFor: PlanFor = (name) => planning.planFor(name);
     const always = (): Promise<readonly string[]> => planning.always();
     const transport = httpsTransport(ca, `culvert-relay/${VERSION}`, clock);
@@ -112,7 +114,7 @@ export class Certificates {
     const common = { known, orders: this.#orders, planFor, clock, own };
     const served = { holderOf, isServed, hasOwn, serveOwn };
     this.handshakes = new CertifiedHandshakes({ ...common, ...served, challenges });
-    this.#upkeep = new CertificateRenewal({ ...common, mayHave, always, looked: serveOwn });
+    this.#upkeep = new CertificateRenewal({ ...common, renews, mayHave, always, looked: serveOwn });
     this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort, counts });
   }
 
@@ -309,6 +311,8 @@ interface CertificateRenewalDeps {
   readonly own: string;
   /** see {@link Planning} */
   readonly always: () => ReturnType<Planning['always']>;
+  /** otherwise it only follows what others have stored, and stores what visitors have had ordered here */
+  readonly renews: boolean;
   readonly known: KnownCertificates;
   readonly orders: Pick<Orders, 'obtain' | 'obtainFor' | 'store'>;
   readonly planFor: PlanFor;
@@ -355,17 +359,17 @@ export class CertificateRenewal {
    *   fixed
    */
   async #look(isFirst: boolean): Promise<void> {
-    const { known, looked } = this.#deps;
+    const { known, renews, looked } = this.#deps;
     try {
       await known.refresh();
-      await known.removeEnded();
+      if (renews) await known.removeEnded();
       await this.#storeAgain();
-      await this.#renew();
+      if (renews) await this.#renew();
     } catch (error) {
       // The store itself reports the failure. Certificates in use stay in use.
       if (!(error instanceof StoreError)) throw error;
     }
-    void this.#ensure(isFirst);
+    if (renews) void this.#ensure(isFirst);
     await looked();
   }
 

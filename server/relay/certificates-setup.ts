@@ -27,6 +27,8 @@ interface CertificatesParts {
   readonly counts: Counts;
   /** whether no other relay on the database orders certificates; one that is being replaced may */
   readonly alone: boolean;
+  /** whether no other process of this relay renews certificates */
+  readonly renews: boolean;
 }
 
 /**
@@ -37,7 +39,7 @@ interface CertificatesParts {
  */
 export async function openCertificates(
   config: Config,
-  { store, log, names, verified, listeners, alone, counts }: CertificatesParts,
+  { store, log, names, verified, listeners, alone, renews, counts }: CertificatesParts,
 ): Promise<Certificates | undefined> {
   const { acme, publicUrl, host, reusePort } = config;
   if (acme === undefined) return undefined;
@@ -73,6 +75,7 @@ export async function openCertificates(
       log,
       own,
       alone,
+      renews,
       challenges,
       planning,
       mayHave: mayHaveAny,

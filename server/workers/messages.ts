@@ -89,6 +89,8 @@ export interface Start {
   readonly workers: number;
   /** whether it takes over from another relay */
   readonly replaces: boolean;
+  /** whether it renews certificates, which the others follow */
+  readonly renews: boolean;
 }
 
 /** The answer to the step `move`: clients that are expected to come. */

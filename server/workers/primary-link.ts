@@ -95,9 +95,12 @@ export class PrimaryLink {
 
   /** the relay that this one takes over from, if there is one */
   readonly takeover: Takeover | undefined;
+  /** whether this process renews certificates, which the others follow */
+  readonly renews: boolean;
 
-  private constructor(channel: Channel, { secret, operations, workers, replaces }: Start) {
+  private constructor(channel: Channel, { secret, operations, workers, replaces, renews }: Start) {
     this.#channel = channel;
+    this.renews = renews;
     this.counts = new SharedCounts(workers, (changes) => this.#send({ kind: 'counts', changes }));
     this.secret = secret;
     this.store = storeOf(operations, (operation, args) => this.#callStore(operation, args));

@@ -107,6 +107,8 @@ interface Worker {
   readonly startedAt: number;
   /** whether it takes over from another relay together with the others */
   readonly replaces: boolean;
+  /** see {@link Start} */
+  readonly renews: boolean;
   readonly hear: (text: string) => void;
   /** tasks that it has not done yet */
   readonly tasks: PendingCalls;
@@ -287,6 +289,7 @@ class Primary {
       process,
       startedAt: clock.monotonic(),
       replaces: this.#takeover !== undefined && !this.#isCommitted,
+      renews: ![...this.#workers].some(({ renews }) => renews),
       hear: (text) => tell(worker, { kind: 'news', text }),
       tasks: new PendingCalls(clock, WORKER_TASK_MS),
       incarnation: undefined,
@@ -299,8 +302,8 @@ class Primary {
     process.once('exit', (code, signal) => this.#lost(worker, code, signal));
     const operations = Object.keys(this.#state.store) as (keyof Store)[];
     const { workers } = this.#config;
-    const { replaces } = worker;
-    tell(worker, { kind: 'start', secret: this.#secret, operations, workers, replaces });
+    const { replaces, renews } = worker;
+    tell(worker, { kind: 'start', secret: this.#secret, operations, workers, replaces, renews });
     this.#sums.add(worker);
   }
 
