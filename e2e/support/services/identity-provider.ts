@@ -21,7 +21,7 @@ export class TestIdentityProvider {
   /** by account; others have their account as verified address */
   readonly people = new Map<string, PersonClaims>();
   readonly #service: HttpService;
-  #provider: Provider | undefined;
+  #provider: Provider;
   /** the registered addresses */
   readonly #callbacks: string[] = [];
 
@@ -35,6 +35,8 @@ export class TestIdentityProvider {
       CULVERT_OIDC_NAME: 'Example',
       CULVERT_OIDC_SCOPES: 'openid email profile groups',
     };
+    // It can be found before a relay is registered, which every process of one does at its start.
+    this.#provider = this.#make();
   }
 
   static async start(scope: Scope): Promise<TestIdentityProvider> {
@@ -97,7 +99,6 @@ export class TestIdentityProvider {
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const provider = this.#provider;
-    if (provider === undefined) return void response.writeHead(503).end();
     const { method, url = '' } = request;
     if (!url.startsWith('/interaction/')) return void provider.callback()(request, response);
     const { prompt, session, params } = await provider.interactionDetails(request, response);
