@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
+import { within } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
@@ -73,8 +74,14 @@ describe('connections from one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
       assert.equal((await visitor.finalHead()).status, 200);
     }
     assert.equal((await (await connect(THIRD)).request({ host })).status, 200);
-    assert.equal(await second.ending, 'end');
-    assert.equal((await first.request({ host })).status, 200);
+    const ended = [first, second].map(async (visitor) => {
+      assert.equal(await visitor.ending, 'end');
+      return visitor;
+    });
+    const gone = await within(60_000, 'room', Promise.race(ended));
+    // With several processes, it is the one that has been idle longest at one of them.
+    if (process.env['CULVERT_WORKERS'] === undefined) assert.ok(gone === second);
+    assert.equal((await (gone === first ? second : first).request({ host })).status, 200);
   }).timeout(600_000);
 });
 

@@ -172,10 +172,10 @@ describe('culvert inspect', () => {
 
   it("records Culvert's own response when nothing listens on the port", async () => {
     const port = await closedPort();
-    const client = await start(port, 'nobody');
-    const refused = await visit(relay.port, { host: 'nobody.localhost' });
+    const client = await start(port, 'refusing');
+    const refused = await visit(relay.port, { host: 'refusing.localhost' });
     assert.equal(refused.status, 502);
-    const [only] = await list('--tunnel', 'nobody');
+    const [only] = await list('--tunnel', 'refusing');
     assert.deepEqual([only?.status, only?.number], [502, 1]);
     const replay = inspect('replay', '1', '--tunnel', client.tunnel.id);
     assert.equal((await replay.exit()).code, 1);
