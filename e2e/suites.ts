@@ -28,7 +28,7 @@ const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 /** Protocol suites about what the processes of one relay have to know of each other. */
 const SHARED =
-  'access|address-limits|administration|agent-keys|control|data|domains|hold-over|isolation|knock|links|names|oauth|oauth-relay|operators|plans|raw|scoped-keys|sign-in|take-over|teams|tunnels';
+  'access|administration|agent-keys|control|data|domains|hold-over|isolation|knock|links|oauth|oauth-relay|operators|plans|raw|scoped-keys|sign-in|take-over|teams|tunnels';
 
 /**
  * Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core, and
@@ -133,7 +133,7 @@ export const SUITES: readonly Suite[] = [
   {
     // Relays of three processes. All other files: CULVERT_WORKERS=3 npm test -- protocol
     name: 'workers',
-    runs: 'with all',
+    runs: 'by name',
     setup: SETUP,
     runsBuild: true,
     command: mocha(3, '--require', './e2e/cluster/three-processes.ts', `e2e/protocol/@(${SHARED}).test.ts`),
