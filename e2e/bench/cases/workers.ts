@@ -89,10 +89,12 @@ class Subject {
   ): Promise<Subject> {
     const relay = await RelayProgram.start(scope, {
       ...tlsSettings(authority),
-      CULVERT_TCP_PORTS: await closedPorts(2),
+      CULVERT_TCP_PORTS: await closedPorts(8),
       CULVERT_ADDRESS_CONNECTIONS: '0',
       ...settings,
     });
+    // The tunnels of a round are held for a while after it.
+    await relay.administer('account', 'set-plan', '--name', 'default', '--plan', 'team');
     return new Subject(relay, authority, servicePort);
   }
 
