@@ -305,7 +305,7 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     gauges,
     /** Another process of this relay has changed something: see {@link Coordination.followed}. */
     followed: (): Promise<void> => service.coordination.followed(),
-    /** Another program has changed keys, which takes effect, accounts or tunnels. @throws StoreError */
+    /** Another program has changed something: the end of keys takes effect, the rest is only read. @throws StoreError */
     readAccess,
     /** What was read takes effect. @throws StoreError */
     followAccess,

@@ -16,6 +16,14 @@ import { concurrentTests, type Scope, suiteScope } from '../support/scope.ts';
 
 const SECRET = 's'.repeat(32);
 
+const DATA_SOCKET = {
+  kind: 'data',
+  id: 'any',
+  key: 'key',
+  authorization: undefined,
+  carriesEnd: false,
+} as const;
+
 /** How long relays wait for each other and for Redis, with a real clock. All tests wait at the same time. */
 describe('time limits between relays', function () {
   const scope = suiteScope();
@@ -65,15 +73,7 @@ describe('time limits between relays', function () {
     const port = await deafPort(scope);
     const to = { incarnation: 'deaf', host: '127.0.0.1', port };
     const dialer = new HopDialer('one', SECRET);
-    const { value, ms } = await timed(() =>
-      dialer.upgrade(to, {
-        kind: 'data',
-        id: 'any',
-        key: 'key',
-        authorization: undefined,
-        carriesEnd: false,
-      }),
-    );
+    const { value, ms } = await timed(() => dialer.upgrade(to, DATA_SOCKET));
     assert.equal(value, undefined);
     assertAtLimit(ms, 2000);
   });
@@ -83,15 +83,7 @@ describe('time limits between relays', function () {
     scope.defer(() => listener.close());
     const to = { incarnation: 'silent', host: '127.0.0.1', port: listener.port };
     const dialer = new HopDialer('one', SECRET);
-    const { value, ms } = await timed(() =>
-      dialer.upgrade(to, {
-        kind: 'data',
-        id: 'any',
-        key: 'key',
-        authorization: undefined,
-        carriesEnd: false,
-      }),
-    );
+    const { value, ms } = await timed(() => dialer.upgrade(to, DATA_SOCKET));
     assert.equal(value, undefined);
     assertAtLimit(ms, 5000);
   });

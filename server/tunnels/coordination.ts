@@ -71,7 +71,7 @@ export class Coordination {
   /** Notifies other relays of a change to a tunnel here. */
   readonly tell: TellPeers;
   readonly #loadsAll: boolean;
-  /** how often tunnels of others may have been missed, and which of these times all were read from the store since */
+  /** how often other relays' tunnels may have been missed, and up to which of these times all have been read since */
   #missed = 1;
   #met = 0;
   /** changes of other relays that are being read from the store */

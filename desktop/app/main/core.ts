@@ -263,7 +263,7 @@ export class Core {
     for (const session of this.#sessions) session.suspend();
   }
 
-  /** This machine is awake again. A change of its network does not say so: the way into a sleep is one. */
+  /** This machine is awake again. A change of its network does not prove it: going to sleep also changes the network. */
   resume(): void {
     for (const session of this.#sessions) session.resume();
     this.wake();
@@ -285,7 +285,7 @@ export class Core {
     return this.#sessions.find(({ signIn }) => signIn.connection !== undefined);
   }
 
-  /** @param slot by default one that is free. @throws CallFailure if there is none */
+  /** @param slot by default a free one. @throws CallFailure if all are in use */
   async #openSession(slot = this.#freeSlot()): Promise<AppSession> {
     this.#slots.add(slot);
     const options: SessionOptions = {
@@ -314,7 +314,7 @@ export class Core {
     throw new CallFailure({ code: 'too-many', text: t('problem.tooManySignIns', { max: SESSIONS_MAX }) });
   }
 
-  /** Signs in with a key that the relay has accepted: where the account has been, or where nobody is, or beside others. */
+  /** Signs in with a key that the relay has accepted: in the account's own session, in one that is free, or in a new one. */
   async #enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
     const { chosen } = this;
     const known = this.#sessions.find(({ signIn }) => signIn.isSame(connection.relay, account));

@@ -7,7 +7,7 @@ import { LongTimer } from '../../../../shared/timer.ts';
 
 const WATCHER = 'org.kde.StatusNotifierWatcher';
 const BUS = 'org.freedesktop.DBus';
-/** The time in which the bus and the watcher have to answer: both are on this machine. */
+/** Longest wait for the bus and the watcher; both are on this machine. */
 const ANSWER_TIMEOUT_MS = 2000;
 /** Bytes of the conversation that are read: the answers have some hundred. */
 const ANSWERS_MAX_BYTES = 16 * 1024;

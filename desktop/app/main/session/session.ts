@@ -252,7 +252,7 @@ export class Session {
     this.tunnelList.suspend();
   }
 
-  /** This machine is awake again. A change of its network does not say so: the way into a sleep is one. */
+  /** This machine is awake again. A change of its network does not prove it: going to sleep also changes the network. */
   resume(): void {
     this.#asleep.resume();
   }

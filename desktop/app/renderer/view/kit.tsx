@@ -412,7 +412,7 @@ export interface Tab<T extends string> {
   readonly count?: number;
 }
 
-/** Parts of which one is shown: arrow keys, Home and End choose (WAI-ARIA Authoring Practices). */
+/** Tabs, one of which is open: arrow keys, Home and End choose (WAI-ARIA Authoring Practices). */
 export function Tabs<T extends string>({
   label,
   tabs,

@@ -173,7 +173,7 @@ function joinedByte(name: number, byte: number): number {
   return name * 256 + byte;
 }
 
-/** @returns where the line ends; `undefined` for a long line, or one that goes on after the piece */
+/** @returns where the line ends; `undefined` for a long line, or one that continues after the piece */
 function shortLineEnd(piece: Buffer, start: number): number | undefined {
   const last = Math.min(piece.length, start + SHORT_LINE_BYTES);
   for (let at = start; at < last; at += 1) if (piece[at] === LF || piece[at] === CR) return at;

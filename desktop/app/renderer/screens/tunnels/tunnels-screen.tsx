@@ -246,7 +246,7 @@ function UpdateNotice({ update: { version, isReady } }: { update: UpdateView }):
   );
 }
 
-/** Says what to do where the desktop shows no tray icons, until the user has read it. */
+/** Explains what to do if the desktop shows no tray icons, until the user has read it. */
 function TrayNotice(): JSX.Element {
   const action = useAction();
   const dismiss = () => action.run('settings:change', { saysTrayMissing: false });
