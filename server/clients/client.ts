@@ -39,6 +39,8 @@ export class ConnectedClient {
   #replaced: ControlSocket | undefined;
   /** when the owner was last told about each kind of problem, monotonic ms */
   #problemsAt = NO_PROBLEMS;
+  /** Whether the last control socket was lost, and perhaps everything else of the client as well. */
+  #wasLost = false;
   readonly #streams = new TunnelStreams(() => this.#count());
   readonly #waiting: WaitingVisitors;
   /** `undefined` before there is one: most tunnels are idle */
@@ -110,6 +112,7 @@ export class ConnectedClient {
     if (this.#replaced === control) this.#replaced = undefined;
     if (!isCurrent) return;
     this.#control = undefined;
+    this.#wasLost = wasLost;
     if (wasLost) this.#streams.retireAllIdle();
     // A client that has left in order takes no further requests, also on the streams that are in use.
     else this.#streams.retireAll();
@@ -157,8 +160,8 @@ export class ConnectedClient {
     this.#streams.retireAll();
     // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#o.clock.monotonic(), true);
-    // Its trunks belong to an earlier control socket.
-    this.#trunks?.question();
+    // Its trunks belong to an earlier control socket. A client that has left in order may be slow, but is there.
+    if (this.#wasLost) this.#trunks?.question();
     this.#waiting.cameElsewhere(relay);
   }
 
@@ -365,7 +368,8 @@ export class ConnectedClient {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
-    this.#trunks?.question();
+    // One that was asked to move may be slow, but is there.
+    if (!control.wasAskedToMove) this.#trunks?.question();
     this.#o.onMoved(this.tunnel);
     this.#waiting.seekAgain();
   }

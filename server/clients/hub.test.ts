@@ -33,6 +33,7 @@ class FakeControl {
   readonly reasons: (string | undefined)[] = [];
   readonly ticks: number[] = [];
   probes = 0;
+  wasAskedToMove = false;
 
   constructor(keyId: string) {
     this.key = { keyId, hash: '' };
@@ -479,6 +480,32 @@ describe('Hub', () => {
         assert.deepEqual(ends, []);
         clock.advance(1);
         assert.deepEqual(ends, [{ clean: false, lost: true }]);
+      }
+    });
+
+    it('waits for those of a client that has left in order, also on request, and came to another relay', async () => {
+      const claimed: HeldControl[] = [];
+      const claim = (held: HeldControl): void => void claimed.push(held);
+      hub = new Hub({ ...OPTIONS, clock, ownership: { ...ALONE, claim } });
+      for (const moves of [
+        (control: FakeControl) => {
+          hub.detach(tunnel, control.socket, CloseCode.goingAway);
+          hub.get(tunnel.id)?.cameElsewhere('another');
+        },
+        (control: FakeControl) => {
+          control.wasAskedToMove = true;
+          claimed.at(-1)?.replaced();
+        },
+      ]) {
+        const control = attach();
+        const trunk = offerTrunk('key', new TrunkClient({ isThere: false }));
+        const { ends } = visit();
+        await settled();
+        moves(control);
+        clock.advance(EARLIER_TRUNK_ANSWER_MS);
+        trunk.wake();
+        await settled();
+        assert.deepEqual([ends, trunk.received.length], [[], 1]);
       }
     });
 
