@@ -68,6 +68,21 @@ describe('the ports of TCP tunnels in the store', () => {
     assert.equal((await create('c', { at: 90_000 })).port, 3);
   });
 
+  it('of a name that has come to another account are those that it got itself', async () => {
+    const { id } = await create('a', { tcp: { wanted: 2 } });
+    await end(id, 'a');
+    const theirs = await create('a', { owner: other, at: 7000, tcp: { last: 2 } });
+    await end(theirs.id, 'a', 12_000, other);
+    assert.equal((await create('a', { owner: other, at: 8000 })).port, theirs.port);
+    // Not counted for the first account, which would give it away.
+    await create('b', { at: 8000, tcp: { wanted: 3, maxPorts: 1 } });
+    await assert.rejects(
+      create('c', { at: 8000, tcp: { wanted: theirs.port ?? 0 } }),
+      new ConflictError('port'),
+    );
+    assert.notEqual((await create('c', { at: 8000 })).port, theirs.port);
+  });
+
   it('change if the request or another program makes them', async () => {
     const first = await create('a', { tcp: { wanted: 2 } });
     await end(first.id, 'a');

@@ -60,43 +60,35 @@ async function mustHaveRoom(
   if (count >= maxTunnels) throw new FullError(next ?? createdAt, true);
 }
 
-/** Removes the ports whose tunnel has ended, and whose name is neither held nor kept. */
+/** Removes the ports whose tunnel has ended, and whose name is neither held nor kept by the same account. */
 async function removeUnheld(db: Db, now: number): Promise<void> {
   await db
     .deleteFrom('tcp_ports')
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('tunnels')
-            .select('id')
-            .whereRef('tunnels.slug', '=', 'tcp_ports.slug')
-            .where('protocol', '=', 'tcp'),
-        ),
-      ),
-    )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('released_names')
-            .select('released_names.slug')
-            .whereRef('released_names.slug', '=', 'tcp_ports.slug')
-            .whereRef('released_names.accountId', '=', 'tcp_ports.accountId')
-            .where('chosen', '=', true)
-            .where('heldUntil', '>', now),
-        ),
-      ),
-    )
-    .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom('kept_names')
-            .select('name')
-            .whereRef('kept_names.name', '=', 'tcp_ports.slug')
-            .whereRef('kept_names.accountId', '=', 'tcp_ports.accountId'),
-        ),
+    .where(({ exists, not, or, selectFrom }) =>
+      not(
+        or([
+          exists(
+            selectFrom('tunnels')
+              .select('id')
+              .whereRef('tunnels.slug', '=', 'tcp_ports.slug')
+              .whereRef('tunnels.accountId', '=', 'tcp_ports.accountId')
+              .where('protocol', '=', 'tcp'),
+          ),
+          exists(
+            selectFrom('released_names')
+              .select('released_names.slug')
+              .whereRef('released_names.slug', '=', 'tcp_ports.slug')
+              .whereRef('released_names.accountId', '=', 'tcp_ports.accountId')
+              .where('chosen', '=', true)
+              .where('heldUntil', '>', now),
+          ),
+          exists(
+            selectFrom('kept_names')
+              .select('name')
+              .whereRef('kept_names.name', '=', 'tcp_ports.slug')
+              .whereRef('kept_names.accountId', '=', 'tcp_ports.accountId'),
+          ),
+        ]),
       ),
     )
     .execute();
