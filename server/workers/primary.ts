@@ -299,7 +299,8 @@ class Primary {
     this.#workers.add(worker);
     process.on('message', (message: WorkerMessage) => this.#hear(worker, message));
     process.on('error', () => {});
-    process.once('exit', (code, signal) => this.#lost(worker, code, signal));
+    // Unlike `exit`, it also comes if the process could not be started.
+    process.once('close', (code, signal) => this.#lost(worker, code, signal));
     const operations = Object.keys(this.#state.store) as (keyof Store)[];
     const { workers } = this.#config;
     const { replaces, renews } = worker;
@@ -322,7 +323,20 @@ class Primary {
       return this.#started.reject(new Error('a process of the relay ended at its start'));
     this.#log('worker lost', { pid: worker.process.pid, code, signal });
     const isYoung = clock.monotonic() - worker.startedAt < WORKER_RESTART_MS;
-    setTimeout(() => !this.#isStopping && this.#startWorker(), isYoung ? WORKER_RESTART_MS : 0);
+    this.#replace(isYoung ? WORKER_RESTART_MS : 0);
+  }
+
+  #replace(delayMs: number): void {
+    setTimeout(() => {
+      if (this.#isStopping) return;
+      try {
+        this.#startWorker();
+      } catch (error) {
+        // There is no memory for it, for example.
+        this.#log('internal error', { at: 'workers', ...errorFields(error) });
+        this.#replace(WORKER_RESTART_MS);
+      }
+    }, delayMs);
   }
 
   #hear(worker: Worker, message: WorkerMessage): void {
@@ -347,8 +361,11 @@ class Primary {
         if (this.#workers.size < this.#config.workers) return;
         if ([...this.#workers].every(({ isServing }) => isServing)) this.#started.resolve(message);
         return;
-      case 'refused':
-        return this.#started.reject(systemErrorOf(message.failure));
+      case 'refused': {
+        const error = systemErrorOf(message.failure);
+        if (this.#isCommitted) this.#log('internal error', { at: 'workers', ...errorFields(error) });
+        return this.#started.reject(error);
+      }
       case 'alive':
         return this.#watch.heard(worker);
       case 'log':
