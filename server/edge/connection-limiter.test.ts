@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { BlockList } from 'node:net';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { networkOf } from '../address-network.ts';
+import { type CountListener, type Counts, NO_COUNTS } from '../shared-counts.ts';
 import { onlyTunnel } from '../testing/edge-fixture.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -243,6 +245,20 @@ describe('AddressLimits', () => {
     assert.deepEqual([all[2]?.begin(head), connect(HOME).begin(head)], [undefined, 'connection']);
     for (const connection of [...all, fourth, fifth]) connection.leave();
     assert.equal(limits.size, 1);
+  });
+
+  it('closes one for another process of the relay: the longest idle one whose next request has not begun', () => {
+    const listeners = new Map<string, CountListener>();
+    const counts: Counts = { ...NO_COUNTS, listen: (kind, listener) => listeners.set(kind, listener) };
+    limits = new AddressLimits({ connections: 3, requests: 0, streams: 10 }, proxies, clock, counts);
+    const ended: number[] = [];
+    for (const [index, isWaiting] of [false, true, true].entries()) {
+      const connection = connect(HOME, { isWaiting, giveWay: () => ended.push(index) });
+      connection.begin(head);
+      connection.end();
+    }
+    listeners.get('address')?.giveWay?.(networkOf(HOME));
+    assert.deepEqual(ended, [1]);
   });
 
   it('limits the streams of one address together with its connections, and refuses only the streams beyond', () => {

@@ -434,8 +434,7 @@ export class AddressLimits {
 
   /** A connection of the address in another process needs its place. */
   #giveWay(address: string): void {
-    const [longest] = this.#open.get(address)?.idle ?? [];
-    longest?.giveWay();
+    for (const connection of this.#open.get(address)?.idle ?? []) if (connection.giveWay()) return;
   }
 }
 
@@ -490,11 +489,12 @@ export class AddressCount {
     return this.#open;
   }
 
-  /** Another connection of the address needs its slot. It stays open if a request has begun. */
-  giveWay(): void {
-    if (!this.#connection.isWaiting) return;
+  /** Another connection of the address needs its slot. @returns false if it stays open, because a request has begun */
+  giveWay(): boolean {
+    if (!this.#connection.isWaiting) return false;
     this.leave();
     this.#connection.giveWay();
+    return true;
   }
 
   /** The connection has closed, or turned out to be a client's. */
