@@ -64,26 +64,29 @@ async function mustHaveRoom(
 async function removeUnheld(db: Db, now: number): Promise<void> {
   await db
     .deleteFrom('tcp_ports')
-    .where(({ exists, not, or, selectFrom }) =>
-      not(
-        or([
-          exists(
-            selectFrom('tunnels')
+    .where((eb) =>
+      eb.not(
+        eb.or([
+          eb.exists(
+            eb
+              .selectFrom('tunnels')
               .select('id')
               .whereRef('tunnels.slug', '=', 'tcp_ports.slug')
               .whereRef('tunnels.accountId', '=', 'tcp_ports.accountId')
               .where('protocol', '=', 'tcp'),
           ),
-          exists(
-            selectFrom('released_names')
+          eb.exists(
+            eb
+              .selectFrom('released_names')
               .select('released_names.slug')
               .whereRef('released_names.slug', '=', 'tcp_ports.slug')
               .whereRef('released_names.accountId', '=', 'tcp_ports.accountId')
               .where('chosen', '=', true)
               .where('heldUntil', '>', now),
           ),
-          exists(
-            selectFrom('kept_names')
+          eb.exists(
+            eb
+              .selectFrom('kept_names')
               .select('name')
               .whereRef('kept_names.name', '=', 'tcp_ports.slug')
               .whereRef('kept_names.accountId', '=', 'tcp_ports.accountId'),
