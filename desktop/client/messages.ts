@@ -436,7 +436,6 @@ const TUNNEL_MESSAGES = {
   'tunnel.stopped': 'Stopped.',
   'ended.youStopped': 'You stopped the tunnel.',
   'ended.youPaused': 'You paused the tunnel.',
-  'ended.otherAccount': 'You signed in to a different account.',
   'ended.youSignedOut': 'You signed out.',
   'ended.quit': 'Culvert was quit.',
   'ended.notSaved': 'The change could not be saved.',

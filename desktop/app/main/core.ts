@@ -3,6 +3,7 @@ import type { Host } from '../../client/host/host.ts';
 import type { InspectorServer } from '../../client/inspector/inspector-server.ts';
 import type { Message } from '../../client/messages.ts';
 import { Signal } from '../../client/signal.ts';
+import { Turns } from '../../client/turns.ts';
 import type { Account } from '../../../shared/tunnel.ts';
 import type { KeyKept, Snapshot, UpdateView } from '../ipc/snapshot.ts';
 import { chooseLocale, currentLocale, setLocale, t } from '../messages/translate.ts';
@@ -81,6 +82,8 @@ export class Core {
   #sessions: readonly AppSession[] = [];
   /** of all of them, and of those that are just being opened */
   readonly #slots = new Set<number>();
+  /** They are added, entered and dropped one at a time. */
+  readonly #turns = new Turns();
   #chosen: AppSession | undefined;
   #update: UpdateView | undefined;
   #isVisible = false;
@@ -103,6 +106,7 @@ export class Core {
       platform,
       keeps: () => keepsOf(platform.encryption),
       isSigningIn: () => this.chosen.signIn.view.state === 'signing-in',
+      assertRoom: () => void (this.chosen.signIn.isFree || this.#freeSlot()),
       enter: (...accepted) => this.#enter(...accepted),
     });
     this.snapshots = new Feed({
@@ -162,7 +166,8 @@ export class Core {
     const has = ({ tunnelList, others }: AppSession): boolean =>
       typeof key === 'string' &&
       (tunnelList.tunnels.some((tunnel) => tunnel.key === key) || others.find(key) !== undefined);
-    return (key === undefined ? undefined : this.#sessions.find(has)) ?? this.chosen;
+    // Two relays may have given tunnels of other programs the same id.
+    return (key === undefined ? undefined : [this.chosen, ...this.#sessions].find(has)) ?? this.chosen;
   }
 
   /**
@@ -181,17 +186,19 @@ export class Core {
 
   /** Shows the form for a further relay or account. @throws CallFailure if there are too many */
   async addSignIn(): Promise<void> {
-    await this.#choose(this.#sessions.find(({ isBlank }) => isBlank) ?? (await this.#openSession()));
+    const blank = (): AppSession | undefined => this.#sessions.find(({ isBlank }) => isBlank);
+    await this.#choose(await this.#turns.take(() => blank() ?? this.#openSession()));
   }
 
   /** Signs out, and shows another sign-in, if there is one. @throws CallFailure */
   async signOut(id: string): Promise<void> {
     const session = this.#find(id);
-    await session.signOut(
+    const canBeUndone = await session.signOut(
       () => this.#choose(session),
       () => this.#drop(session),
     );
     if (session === this.chosen) await this.#choose(this.#signedIn ?? session);
+    if (!canBeUndone) await this.#drop(session);
   }
 
   /** How many tunnels are not ended, of all sign-ins. */
@@ -299,9 +306,13 @@ export class Core {
       notify: (notice) => this.notify(notice, session === this.#chosen),
       rememberProject: (folder) => this.#rememberProject(folder),
       viewOf: (tunnel) => tunnelView(tunnel, this.#ports.scan, this.#ports.judges(tunnel.served)),
-      pollMs: () => (this.#isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
+      pollMs: () => (this.#isVisible && session === this.#chosen ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
     };
-    const opened = await openSession(options, new SessionStore(this.store, slot));
+    const saved = new SessionStore(this.store, slot);
+    const opened = await openSession(options, saved).catch((error: unknown) => {
+      this.#slots.delete(slot);
+      throw error;
+    });
     const session: AppSession = Object.assign(opened, { core: this });
     session.changed.listen(() => this.#showChange());
     session.tunnelList.changed.listen(() => this.#ports.tunnelsChanged());
@@ -315,23 +326,27 @@ export class Core {
   }
 
   /** Signs in with a key that the relay has accepted: in the account's own session, in one that is free, or in a new one. */
-  async #enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
-    const { chosen } = this;
-    const known = this.#sessions.find(({ signIn }) => signIn.isSame(connection.relay, account));
-    const free = chosen.signIn.connection === undefined ? chosen : undefined;
-    const session = known ?? free ?? (await this.#openSession());
-    // What was undone later would be that of another account.
-    if (session.signIn.connection === undefined) void this.undos.commitAll();
-    await session.signIn.enter(connection, account, keep);
-    await this.#choose(session);
+  #enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
+    return this.#turns.take(async () => {
+      const { chosen } = this;
+      const known = this.#sessions.find(({ signIn }) => signIn.isSame(connection.relay, account));
+      const session = known ?? (chosen.signIn.isFree ? chosen : await this.#openSession());
+      // What was undone later would be that of another account.
+      if (session.signIn.connection === undefined) void this.undos.commitAll();
+      await session.signIn.enter(connection, account, keep);
+      await this.#choose(session);
+    });
   }
 
   /** Shows it immediately. Resolves once that is on disk. */
   async #choose(session: AppSession): Promise<void> {
     const { chosen } = this;
     this.#chosen = session;
-    // The user has left its form.
-    if (session !== chosen) chosen.signIn.cancel();
+    if (session !== chosen) {
+      // The user has left its form.
+      chosen.signIn.cancel();
+      session.poll();
+    }
     this.#showChange();
     this.snapshots.flush();
     const shownSlot = session.saved.slot;
@@ -339,13 +354,16 @@ export class Core {
   }
 
   /** Forgets a sign-in that is over, unless the window shows it. */
-  async #drop(session: AppSession): Promise<void> {
-    if (session === this.chosen || session.signIn.connection !== undefined) return;
-    this.#sessions = this.#sessions.filter((other) => other !== session);
-    session.close();
-    await session.saved.remove();
-    this.#slots.delete(session.saved.slot);
-    this.#showChange();
+  #drop(session: AppSession): Promise<void> {
+    return this.#turns.take(async () => {
+      if (session === this.chosen || session.signIn.connection !== undefined) return;
+      this.#sessions = this.#sessions.filter((other) => other !== session);
+      session.close();
+      const removed = session.saved.remove();
+      this.#slots.delete(session.saved.slot);
+      await removed;
+      this.#showChange();
+    });
   }
 
   /** @throws CallFailure */

@@ -5,7 +5,7 @@ import { LOG_START } from '../../client/inspector/records.ts';
 import { readMessage, RequestLog } from '../../client/inspector/request-log.ts';
 import { checkSignature, hmac } from '../../client/inspector/signatures.ts';
 import { CallRefused } from '../../client/methods/method.ts';
-import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start, until } from '../../testing/core-app.ts';
+import { again, type App, failsWith, FORM, SIGN_IN, signedIn, start } from '../../testing/core-app.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { ACCOUNT, fakeEncryption, fakeSystem } from '../../testing/fake-platform.ts';
 import { CallFailure } from './failure.ts';
@@ -225,13 +225,15 @@ describe('secrets of webhooks', () => {
     assert.equal(existsSync(file(app)), true);
   });
 
-  it('are forgotten when another account signs in after the key was refused', async () => {
+  it('are not those of another account that signs in after the key was refused', async () => {
     const app = await signedIn();
     await withSecret(app, 'shop');
     await app.core.chosen.signIn.keyRefused();
     app.api.getAccount = () => Promise.resolve({ ...ACCOUNT, client_id: 'other' });
     await app.call('session:sign-in', SIGN_IN);
-    await until(() => (existsSync(file(app)) ? undefined : true));
+    const { key } = await app.call('tunnel:create', { ...FORM, name: 'shop' });
+    const { secrets } = app.core.chosen;
+    assert.deepEqual(secrets.views({ key, name: 'shop' }, 'github'), []);
   });
 
   it('are rejected with the reason if they cannot be valid', async () => {

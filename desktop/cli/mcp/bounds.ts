@@ -5,6 +5,7 @@ import type { Protocol, Tunnel } from '../../../shared/tunnel.ts';
 import type { Clock } from '../../client/clock.ts';
 import type { Message } from '../../client/messages.ts';
 import type { AskOwner } from '../../client/owner-questions.ts';
+import { Turns } from '../../client/turns.ts';
 import { ToolFailure } from './tool-json.ts';
 
 /** How long `culvert mcp --ask` waits for a person. Without an answer, the action is refused. */
@@ -118,7 +119,7 @@ interface ConsentOptions {
 export class Consent {
   readonly #options: ConsentOptions;
   #waiting = 0;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new Turns();
 
   constructor(options: ConsentOptions) {
     this.#options = options;
@@ -142,8 +143,7 @@ export class Consent {
       ended.addEventListener('abort', () => resolve(false), { once: true });
       if (ended.aborted) resolve(false);
     });
-    const turn = this.#last.then(() => (ended.aborted ? false : this.#askSomewhere(question, ended)));
-    this.#last = turn.catch(() => {});
+    const turn = this.#turns.take(() => (ended.aborted ? false : this.#askSomewhere(question, ended)));
     try {
       const agrees = await Promise.race([turn, aborted]);
       if (ended.aborted)

@@ -5,9 +5,10 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock } from '../../client/clock.ts';
 import { hostsOf, localUrl, type TunnelSpec } from '../../client/config/tunnel-spec.ts';
+import type { OfflineReason } from '../../client/control/verdict.ts';
 import { isKeptOpen } from '../../client/expiry-watch.ts';
 import { describeWait } from '../../client/failures.ts';
-import type { EndReason as ServedEndReason, ServedTunnel } from '../../client/host/served-tunnel.ts';
+import type { ServedTunnel } from '../../client/host/served-tunnel.ts';
 import { newLines } from '../../client/inspector/records.ts';
 import { textOf } from '../../client/messages.ts';
 import { madeTokens } from '../../client/relay/api-responses.ts';
@@ -17,7 +18,7 @@ import { agentText, escapeVisitorText, jsonLine, lifetimeText, localTime, timeLe
 import { summaryLine } from '../inspect/inspect-format.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
-export type EndReason = Exclude<ServedEndReason, 'signed-out'> | 'failed';
+export type EndReason = OfflineReason | 'failed';
 
 /** What is told while a tunnel is served; each reporter tells what its readers need. */
 export interface Reporter {

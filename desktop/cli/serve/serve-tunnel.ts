@@ -169,7 +169,7 @@ function ended(served: ServedTunnel, { host, reporter, interrupted, onAddress }:
             break;
           case 'ended':
             // A command does not sign out.
-            end(state.reason === 'signed-out' ? 'stopped' : state.reason, textOf(state.why));
+            end(state.reason, textOf(state.why));
             break;
         }
       },

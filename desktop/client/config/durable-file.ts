@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { Turns } from '../turns.ts';
 
 /** Maximum size of `culvert.yml` and of the stored login. A larger file must be a mistake: a tunnel needs about 150 bytes. */
 export const CONFIG_FILE_MAX_BYTES = 64 * 1024;
@@ -14,7 +15,7 @@ export const hasModes = process.platform !== 'win32';
 
 export class DurableFile {
   readonly path: string;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
 
   /** @param path the file; its folder is created when something is written */
   constructor(path: string) {
@@ -22,22 +23,19 @@ export class DurableFile {
   }
 
   /**
-   * Resolves when the text is on disk and has replaced the previous content. Writes happen in the order of the calls.
+   * Resolves when the text is on disk and has replaced the previous content. Writes and removals happen in the order of the
+   * calls.
    */
-  async write(text: string): Promise<void> {
-    const before = this.#writing;
-    const turn = (async () => {
-      await before;
-      await this.#replace(text);
-    })();
-    // The next write contains the whole text anyway.
-    this.#writing = turn.catch(() => {});
-    await turn;
+  write(text: string): Promise<void> {
+    return this.#turns.take(() => this.#replace(text));
   }
 
   /** @returns whether the file existed */
-  async remove(): Promise<boolean> {
-    await this.#writing;
+  remove(): Promise<boolean> {
+    return this.#turns.take(() => this.#remove());
+  }
+
+  async #remove(): Promise<boolean> {
     try {
       await rm(this.path);
     } catch (error) {

@@ -218,7 +218,7 @@ describe('Host', () => {
     const { host, serve } = fakeHost();
     const [a, b] = [await host.create(wanted('a')), await host.create(wanted('b'))];
     a.end('stopped', 'It was stopped.');
-    const { live, restore } = host.abandon('stopped', toMessage('ended.youSignedOut'));
+    const { live, restore } = host.abandon(toMessage('ended.youSignedOut'));
     assert.deepEqual([live, host.tunnels, serve.last.isStopped], [[b], [], true]);
     restore();
     assert.deepEqual([host.tunnels, a.isEnded, b.state.name], [[b, a], true, 'connecting']);
@@ -231,14 +231,14 @@ describe('Host', () => {
   it('leaves nothing at a relay that its owner has left while it created a tunnel, or stored it', async () => {
     const { host, api } = fakeHost();
     const creating = host.create(wanted('a'));
-    host.abandon('stopped', toMessage('ended.youSignedOut'));
+    host.abandon(toMessage('ended.youSignedOut'));
     await assert.rejects(creating, OwnerLeft);
     assert.deepEqual([api.tunnels, host.tunnels], [[], []]);
 
     let abandoned: ReturnType<typeof host.abandon> | undefined;
     const slow = fakeHost({
       save() {
-        abandoned = slow.host.abandon('stopped', toMessage('ended.youSignedOut'));
+        abandoned = slow.host.abandon(toMessage('ended.youSignedOut'));
         return Promise.resolve();
       },
     });

@@ -19,11 +19,11 @@ import {
 } from '../relay/api-client.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import { Signal } from '../signal.ts';
+import { Turns } from '../turns.ts';
 import { findKeptName, findNameHold, keepName } from './kept-names.ts';
 import { type OpenTarget, openTarget } from './open-target.ts';
 import { RelayCloser } from './relay-closer.ts';
 import {
-  type EndReason,
   type KnownTunnel,
   type RelayConnection,
   ServedTunnel,
@@ -85,7 +85,7 @@ export class Host {
   #tunnels: readonly ServedTunnel[] = [];
   readonly #closer = new RelayCloser();
   /** Creates that wait for the relay's limit do so one after the other. */
-  #lastCreate: Promise<unknown> = Promise.resolve();
+  readonly #creates = new Turns();
   /** tunnels that the relay is being asked for */
   #making = 0;
   /** counts the calls of {@link Host.abandon} */
@@ -228,14 +228,11 @@ export class Host {
   }
 
   /** Ends every tunnel here and takes all of them off the list; the relay keeps them. @returns those that had not ended */
-  abandon(
-    reason: EndReason,
-    why: Message,
-  ): { readonly live: readonly ServedTunnel[]; readonly restore: () => void } {
+  abandon(why: Message): { readonly live: readonly ServedTunnel[]; readonly restore: () => void } {
     this.#abandoned += 1;
     const all = this.#tunnels;
     const live = all.filter(({ isEnded }) => !isEnded);
-    for (const tunnel of live) tunnel.end(reason, why);
+    for (const tunnel of live) tunnel.end('stopped', why);
     this.#tunnels = [];
     this.changed.emit();
     return {
@@ -311,7 +308,7 @@ export class Host {
     const ask = (asked: CreateRequest): Promise<Tunnel> =>
       patience === undefined
         ? api.createTunnel(asked)
-        : this.#inTurn(() => createPatiently(api, asked, patience));
+        : this.#creates.take(() => createPatiently(api, asked, patience));
     this.#making += 1;
     try {
       if (settings.keep !== undefined && request.name !== undefined)
@@ -351,12 +348,6 @@ export class Host {
     if (tunnels.length <= max) return tunnels;
     const oldest = tunnels.findLast(({ isEnded }) => isEnded);
     return tunnels.filter((tunnel) => tunnel !== oldest);
-  }
-
-  #inTurn<T>(create: () => Promise<T>): Promise<T> {
-    const turn = this.#lastCreate.then(create);
-    this.#lastCreate = turn.catch(() => {});
-    return turn;
   }
 
   /** A tunnel that a crash would make this program forget must not stay at the relay. */

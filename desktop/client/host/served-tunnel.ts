@@ -35,13 +35,10 @@ export type ConnectTunnel = (
   options: Omit<TunnelClientOptions, 'network'>,
 ) => Pick<TunnelSession, 'start' | 'stop' | 'suspend' | 'wake'>;
 
-/** Why it is no longer served here: its owner may also have left the relay. */
-export type EndReason = OfflineReason | 'signed-out';
-
 export type ServedState =
   | Extract<TunnelState, { name: 'connecting' | 'online' }>
   | (Extract<TunnelState, { name: 'reconnecting' }> & { /** wall-clock ms */ readonly retryAt: number })
-  | { readonly name: 'ended'; readonly reason: EndReason; readonly why: MessageValue };
+  | { readonly name: 'ended'; readonly reason: OfflineReason; readonly why: MessageValue };
 
 type EndedState = Extract<ServedState, { name: 'ended' }>;
 
@@ -60,7 +57,7 @@ interface TunnelListener {
    */
   onExpiring?(leftMs: number, why: unknown): void;
   /** The relay, not its owner, has ended it. */
-  onLost?(reason: EndReason): void;
+  onLost?(reason: OfflineReason): void;
   /** Anything that can be read of it may have changed, its requests included. */
   onChange?(): void;
 }
@@ -264,7 +261,7 @@ export class ServedTunnel {
   }
 
   /** Visitors no longer reach the local service; what happens to the tunnel at the relay is up to the caller. */
-  end(reason: EndReason, why: MessageValue): void {
+  end(reason: OfflineReason, why: MessageValue): void {
     this.#leave();
     this.#localProblem = undefined;
     this.#approvalRequests.clear();

@@ -113,7 +113,7 @@ async function startCore(
   scope.defer(() => {
     // Not by stopping them: a status check in progress would close them at the relay.
     for (const { tunnelList } of core.sessions)
-      for (const { served } of tunnelList.tunnels) served.end('signed-out', 'The test is over.');
+      for (const { served } of tunnelList.tunnels) served.end('replaced', 'The test is over.');
     isOver = true;
     core.close();
     for (const timer of timers) timer.cancel();

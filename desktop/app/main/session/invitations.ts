@@ -22,6 +22,8 @@ interface InvitationsOptions extends Pick<SignInOptions, 'enter'> {
   readonly platform: Pick<Platform, 'connect' | 'lookAtInvitation' | 'takeInvitation'>;
   /** whether the user is just signing in with a key */
   readonly isSigningIn: () => boolean;
+  /** @throws CallFailure if there may be no further account */
+  readonly assertRoom: () => void;
   /** how a key can be stored on this machine, best first */
   readonly keeps: () => Promise<readonly KeyKept[]>;
 }
@@ -125,9 +127,11 @@ export class Invitations {
   }
 
   async #take(opened: Opened, keep: KeyKept): Promise<void> {
-    const { platform, enter } = this.#options;
+    const { platform, enter, assertRoom } = this.#options;
     const { invitation, view } = opened;
     const { relay } = invitation;
+    // It works once.
+    assertRoom();
     const key = opened.key ?? (await platform.takeInvitation(invitation)).key;
     this.#opened = { invitation, view, key };
     const api = platform.connect(relay, key);

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { toMessage } from '../../../client/messages.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
 import { type App, failsWith, FORM, KEY, SIGN_IN, start, until } from '../../../testing/core-app.ts';
-import { ACCOUNT, FakeApi, fakeSystem, type FakeSystem } from '../../../testing/fake-platform.ts';
+import {
+  ACCOUNT,
+  FakeApi,
+  fakeEncryption,
+  fakeSystem,
+  type FakeSystem,
+  TUNNEL,
+} from '../../../testing/fake-platform.ts';
+import { POLL_HIDDEN_MS, POLL_VISIBLE_MS } from '../core.ts';
+import type { Platform } from '../platform.ts';
 import { SESSIONS_MAX } from '../settings/app-store.ts';
 import { trayFeed } from '../tray.ts';
 import { UNDO_MS } from '../undo-list.ts';
@@ -23,12 +32,13 @@ class Relays {
   }
 
   /** @param dataDirectory of an app that ran before */
-  system(dataDirectory?: string): FakeSystem {
+  system(dataDirectory?: string, changes: Partial<FakeSystem['platform']> = {}): FakeSystem {
     const system = fakeSystem(dataDirectory);
     return {
       ...system,
       platform: {
         ...system.platform,
+        ...changes,
         connect: ({ origin }) => this.api(new URL(origin).hostname.split('.')[0] ?? ''),
       },
     };
@@ -51,8 +61,11 @@ async function signInTo(app: App, name: string, key: string = KEY): Promise<void
 }
 
 /** Signed in to two relays, with a tunnel at each; the second one is shown. */
-async function both(relays = new Relays()): Promise<{ app: App; relays: Relays; shop: string }> {
-  const app = await start(relays.system());
+async function both(
+  relays = new Relays(),
+  system = relays.system(),
+): Promise<{ app: App; relays: Relays; shop: string }> {
+  const app = await start(system);
   await signInTo(app, 'work');
   const { key: shop } = await app.call('tunnel:create', { ...FORM, name: 'shop' });
   await app.call('session:add', undefined);
@@ -60,6 +73,27 @@ async function both(relays = new Relays()): Promise<{ app: App; relays: Relays; 
   await app.call('tunnel:create', { ...FORM, name: 'blog' });
   for (const { onState } of app.serve.all) onState({ name: 'online' });
   return { app, relays, shop };
+}
+
+/** @returns the id of an invitation to a relay, which the user can accept */
+async function invited(app: App, name: string): Promise<string> {
+  await app.call('invitation:open', { address: `https://${name}.example.com/invite/${'t'.repeat(32)}` });
+  return shown(app).invitation?.id ?? assert.fail();
+}
+
+/** Stores keys once `release` is called. */
+function slowKeyStore() {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const encryption = fakeEncryption(true);
+  const seal = { isOn: false };
+  const slow: Platform['encryption'] = {
+    ...encryption,
+    async encrypt(text) {
+      if (seal.isOn) await promise;
+      return encryption.encrypt(text);
+    },
+  };
+  return { encryption: slow, hold: () => (seal.isOn = true), release };
 }
 
 describe('several sign-ins', () => {
@@ -169,6 +203,158 @@ describe('several sign-ins', () => {
     }
     await assert.rejects(app.call('session:add', undefined), failsWith('too-many'));
     await assert.rejects(app.call('session:choose', { id: 'unknown' }), failsWith('signed-out'));
+  });
+
+  it('do not use up an invitation when there is no room for its account', async () => {
+    const relays = new Relays();
+    const app = await start(relays.system());
+    for (let count = 0; count < SESSIONS_MAX; count += 1) {
+      await app.call('session:add', undefined);
+      await signInTo(app, `relay-${count}`);
+    }
+    const id = await invited(app, 'club');
+    await assert.rejects(app.call('invitation:accept', { id, keep: 'system' }), failsWith('too-many'));
+    assert.ok(!app.api.calls.includes('take t'));
+    await app.call('session:sign-out', { id: idOf(app, 'relay-3') });
+    app.clock.advance(UNDO_MS);
+    await until(() => shown(app).signIns.length < SESSIONS_MAX || undefined);
+    await app.call('invitation:accept', { id, keep: 'system' });
+    assert.equal(signIns(app).at(-1), 'club 0 *');
+  });
+
+  it('need a place only once it can be used', async () => {
+    const app = await start(new Relays().system());
+    await signInTo(app, 'work');
+    const inTheWay = join(app.platform.dataDirectory, 'passwords-1.json');
+    mkdirSync(inTheWay);
+    await assert.rejects(app.call('session:add', undefined));
+    rmdirSync(inTheWay);
+    await app.call('session:add', undefined);
+    assert.equal(app.core.chosen.saved.slot, 1);
+  });
+
+  it('keep what an account has whose key was refused when another one signs in', async () => {
+    const relays = new Relays();
+    const app = await start(relays.system());
+    await signInTo(app, 'work');
+    await app.call('tunnel:create', { ...FORM, name: 'shop' });
+    await app.core.chosen.signIn.keyRefused();
+    await signInTo(app, 'home');
+    assert.deepEqual([signIns(app), slugs(app)], [['work 1 out !', 'home 0 *'], []]);
+    const next = await start(relays.system(app.platform.dataDirectory));
+    assert.deepEqual(signIns(next), ['work 1', 'home 0 *']);
+  });
+
+  it('take the place of an account that the user has left, also after a restart', async () => {
+    const relays = new Relays();
+    const app = await start(relays.system());
+    await signInTo(app, 'work');
+    await app.call('session:sign-out', {});
+    const next = await start(relays.system(app.platform.dataDirectory));
+    await signInTo(next, 'home');
+    assert.deepEqual(signIns(next), ['home 0 *']);
+    await next.call('session:sign-out', {});
+    await signInTo(next, 'club');
+    assert.deepEqual(signIns(next), ['club 0 *']);
+  });
+
+  it('have places of their own, even if two begin at the same time', async () => {
+    const keyStore = slowKeyStore();
+    const app = await start(new Relays().system(undefined, { encryption: keyStore.encryption }));
+    const id = await invited(app, 'club');
+    keyStore.hold();
+    const entered = Promise.all([
+      app.call('invitation:accept', { id, keep: 'system' }),
+      signInTo(app, 'work'),
+    ]);
+    keyStore.release();
+    await entered;
+    assert.deepEqual(signIns(app).toSorted(), ['club 0', 'work 0 *']);
+  });
+
+  it('stay when a form fails that was sent before', async () => {
+    const relays = new Relays();
+    const taken = Promise.withResolvers<void>();
+    const refused = Promise.withResolvers<never>();
+    const system = relays.system();
+    const app = await start({
+      ...system,
+      platform: {
+        ...system.platform,
+        takeInvitation: async (invitation) => {
+          await taken.promise;
+          return system.api.takeInvitation(invitation);
+        },
+      },
+    });
+    relays.api('slow').getAccount = () => refused.promise;
+    const id = await invited(app, 'club');
+    const accepted = app.call('invitation:accept', { id, keep: 'system' });
+    const failed = assert.rejects(signInTo(app, 'slow'), RelayRefusal);
+    taken.resolve();
+    await accepted;
+    refused.reject(new RelayRefusal(401, 'no such key'));
+    await failed;
+    assert.deepEqual(signIns(app), ['club 0 *']);
+  });
+
+  it('are entered again while their sign-out becomes final', async () => {
+    const relays = new Relays();
+    const keyStore = slowKeyStore();
+    const { app } = await both(relays, relays.system(undefined, { encryption: keyStore.encryption }));
+    await app.call('session:sign-out', {});
+    const closed = Promise.withResolvers<void>();
+    const home = relays.api('home');
+    home.closeTunnel = () => closed.promise;
+    await app.call('session:add', undefined);
+    keyStore.hold();
+    const entered = signInTo(app, 'home');
+    await until(() => app.core.undos.isEmpty || undefined);
+    closed.resolve();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    keyStore.release();
+    await entered;
+    assert.deepEqual(signIns(app), ['work 1', 'home 0 *']);
+    assert.ok(app.core.sessions.includes(app.core.chosen));
+  });
+
+  it('are gone at once when the user leaves one whose key was refused', async () => {
+    const { app } = await both();
+    await app.core.chosen.signIn.keyRefused();
+    await app.call('session:sign-out', {});
+    assert.deepEqual([signIns(app), shown(app).undos], [['work 1 *'], []]);
+  });
+
+  it('are not stored again by what a sign-in still does that is gone', async () => {
+    const { app } = await both();
+    const { saved } = app.core.chosen;
+    await app.core.chosen.signIn.keyRefused();
+    await app.call('session:sign-out', {});
+    await saved.change({ asleep: [{ name: 'shop', text: 'Asleep.' }] });
+    assert.deepEqual(
+      app.core.store.data.sessions.map(({ slot }) => slot),
+      [0],
+    );
+  });
+
+  it('are asked often only while they are shown', async () => {
+    const { app } = await both();
+    app.core.setVisible(true);
+    const polls = () => app.clock.waiting.filter((ms) => ms === POLL_VISIBLE_MS || ms === POLL_HIDDEN_MS);
+    await until(() => polls().join() === [POLL_VISIBLE_MS, POLL_HIDDEN_MS].join() || undefined);
+    await app.call('session:choose', { id: idOf(app, 'work') });
+    await until(() => polls().join() === [POLL_VISIBLE_MS, POLL_VISIBLE_MS].join() || undefined);
+  });
+
+  it('keep apart tunnels of other programs that have the same id at two relays', async () => {
+    const { app, relays } = await both();
+    const key = '0b2f4f0e-6a6e-4d53-9d0c-00000000ffff';
+    for (const name of ['work', 'home'])
+      relays.api(name).tunnels.push({ ...TUNNEL, id: key, public_url: `http://${name}.test` });
+    app.core.wake();
+    await until(() => app.core.sessions.every(({ others }) => others.find(key)) || undefined);
+    await app.call('tunnel:copy-url', { key });
+    assert.deepEqual(app.seen.copied, ['http://home.test']);
   });
 
   it('do not depend on each other: a relay that refuses everything', async () => {

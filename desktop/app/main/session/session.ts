@@ -219,8 +219,9 @@ export class Session {
    *
    * @param undone called when the user has taken it back
    * @param final called once that is no longer possible
+   * @returns whether it can be undone at all
    */
-  async signOut(undone: () => Promise<void>, final: () => Promise<void>): Promise<void> {
+  async signOut(undone: () => Promise<void>, final: () => Promise<void>): Promise<boolean> {
     const { signIn, tunnelList, secrets, undos } = this;
     // It does not reject, and takes as long as the relay does.
     void undos.commitAll();
@@ -230,7 +231,7 @@ export class Session {
     const wasSignedIn = signIn.connection !== undefined;
     const signInAgain = await signIn.signOut();
     // Its tunnels have ended, and its key does not work.
-    if (!wasSignedIn) return final();
+    if (!wasSignedIn) return false;
     undos.offer({
       text: t('undo.signedOut', { closed }),
       undo: async () => {
@@ -244,6 +245,7 @@ export class Session {
         await final();
       },
     });
+    return true;
   }
 
   /** This machine is going to sleep: the app notifies the relay, so that it does not have to wait for a timeout. */
@@ -316,7 +318,7 @@ export class Session {
       others.clear();
       names.clear();
       projects.clear();
-      this.#inBackground('saving tunnels', tunnelList.resume(connection, isSameAccount));
+      tunnelList.resume(connection);
       if (!isSameAccount) this.#inBackground('forgetting secrets', this.secrets.setAside());
       this.#poller.now();
     });

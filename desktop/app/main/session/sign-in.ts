@@ -23,7 +23,7 @@ export interface SignInOptions {
 /** The user has signed in, or was signed in at the start. */
 interface SignedIn {
   readonly connection: Connection;
-  /** whether the remembered tunnels are this account's */
+  /** whether the remembered secrets are this account's */
   readonly isSameAccount: boolean;
 }
 
@@ -43,6 +43,7 @@ export class SignIn {
   #cancel: (() => void) | undefined;
   /** the account is what the relay said last time, not this time */
   #isUnverified = false;
+  #isFree = true;
 
   constructor(options: SignInOptions) {
     this.#options = options;
@@ -57,6 +58,11 @@ export class SignIn {
     return this.#connection;
   }
 
+  /** Whether another account may take its place: nothing of this one would be lost. */
+  get isFree(): boolean {
+    return this.#isFree;
+  }
+
   /**
    * Continues with the stored key, if there is one; {@link SignIn.verify} asks the relay about it. A relay that cannot
    * be reached is not a reason to sign out.
@@ -65,6 +71,7 @@ export class SignIn {
     const { saved: stored, vault, connect } = this.#options;
     const { relay: origin, account } = stored.data;
     const saved = await vault.load();
+    this.#isFree = saved === undefined && stored.data.tunnels.length === 0;
     if (saved === undefined || origin === undefined || account === undefined) {
       await this.#signedOut(undefined);
       return;
@@ -115,13 +122,17 @@ export class SignIn {
       });
     }
     const api = connect(relay, key);
+    const before = this.#view;
     this.#set({ state: 'signing-in', relay: relay.origin });
     try {
       const account = await Promise.race([api.getAccount(), this.#cancelled()]);
       await enter({ relay, key, api }, account, form.keep);
-      if (this.#connection === undefined) await this.#signedOut(undefined);
+      // Another account has another place.
+      if (this.#connection === undefined)
+        await this.#signedOut(before.state === 'signed-out' ? before.problem : undefined);
     } catch (error) {
-      await this.#signedOut(undefined);
+      // An invitation may have signed in here.
+      if (this.#connection === undefined) await this.#signedOut(undefined);
       throw error;
     } finally {
       this.#cancel = undefined;
@@ -138,6 +149,7 @@ export class SignIn {
   async enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
     const { relay, key } = connection;
     const isSameAccount = this.isSame(relay, account);
+    this.#isFree = false;
     const keyKept = await this.#options.vault.keep(key, keep);
     await this.#remember(relay, account);
     this.#connection = connection;
@@ -163,9 +175,11 @@ export class SignIn {
     const connection = this.#connection;
     const view = this.#view;
     await vault.forget();
+    this.#isFree = true;
     await this.#signedOut(undefined);
     return async () => {
       if (connection === undefined || view.state !== 'signed-in') return;
+      this.#isFree = false;
       const keyKept = await vault.keep(connection.key, view.keyKept);
       this.#connection = connection;
       this.#set({ ...view, keyKept });

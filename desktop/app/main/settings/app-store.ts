@@ -37,6 +37,7 @@ export class AppStore {
 export class SessionStore {
   readonly slot: number;
   readonly #store: AppStore;
+  #isRemoved = false;
 
   constructor(store: AppStore, slot: number) {
     this.#store = store;
@@ -47,12 +48,14 @@ export class SessionStore {
     return this.#store.data.sessions.find(({ slot }) => slot === this.slot) ?? newSession(this.slot);
   }
 
-  /** As {@link AppStore.change}. The first change adds it to the others. */
-  change(part: Partial<Omit<SavedSession, 'slot'>>): Promise<void> {
+  /** As {@link AppStore.change}. The first change adds it to the others; none has an effect once it is removed. */
+  async change(part: Partial<Omit<SavedSession, 'slot'>>): Promise<void> {
+    // Another sign-in may have its number.
+    if (this.#isRemoved) return;
     const { sessions } = this.#store.data;
     const changed = { ...this.data, ...part };
     const isNew = !sessions.some(({ slot }) => slot === this.slot);
-    return this.#store.change({
+    await this.#store.change({
       sessions: isNew
         ? [...sessions, changed]
         : sessions.map((other) => (other.slot === this.slot ? changed : other)),
@@ -60,6 +63,7 @@ export class SessionStore {
   }
 
   remove(): Promise<void> {
+    this.#isRemoved = true;
     return this.#store.change({
       sessions: this.#store.data.sessions.filter(({ slot }) => slot !== this.slot),
     });

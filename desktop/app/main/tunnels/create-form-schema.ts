@@ -31,7 +31,8 @@ import {
   type TunnelTarget,
   WAIT_RULE,
 } from '../../../client/config/tunnel-spec.ts';
-import type { EndReason, KnownTunnel } from '../../../client/host/served-tunnel.ts';
+import type { OfflineReason } from '../../../client/control/verdict.ts';
+import type { KnownTunnel } from '../../../client/host/served-tunnel.ts';
 import { localPort } from '../../../client/local/local-service.ts';
 import type { CreateForm, TunnelForm } from '../../ipc/ipc.ts';
 import type { LogView } from '../../ipc/request-views.ts';
@@ -151,7 +152,7 @@ export function settingsOf(form: TunnelForm): TunnelSettings {
 /** A tunnel that this app created. */
 export interface SavedTunnel extends Omit<KnownTunnel, 'ended'> {
   /** why it has ended, if it has; in the language that the app had */
-  readonly ended: { readonly reason: EndReason; readonly why: string } | undefined;
+  readonly ended: { readonly reason: OfflineReason; readonly why: string } | undefined;
   /** what of its request log the user wants to see; all of it without */
   readonly logView?: LogView | undefined;
 }
@@ -214,7 +215,7 @@ export const savedTunnelSchema = yup
     key: text,
     settings: settingsSchema,
     tunnel: yup.mixed<Tunnel>().required(),
-    ended: yup.object({ reason: yup.string<EndReason>().defined(), why: text }).default(undefined),
+    ended: yup.object({ reason: yup.string<OfflineReason>().defined(), why: text }).default(undefined),
     logView: yup.object({ part: text, search: text }).default(undefined),
   })
   .required();

@@ -6,7 +6,8 @@ import { claimNames } from '../../../client/config/claims.ts';
 import type { TunnelSettings } from '../../../client/config/tunnel-spec.ts';
 import type { NameSource } from '../../../client/failures.ts';
 import { Host, type HostOptions } from '../../../client/host/host.ts';
-import type { ConnectTunnel, EndReason, ServedTunnel } from '../../../client/host/served-tunnel.ts';
+import type { OfflineReason } from '../../../client/control/verdict.ts';
+import type { ConnectTunnel, ServedTunnel } from '../../../client/host/served-tunnel.ts';
 import { type Message, toMessage } from '../../../client/messages.ts';
 import { Signal } from '../../../client/signal.ts';
 import type { LogView } from '../../ipc/request-views.ts';
@@ -111,16 +112,9 @@ export class TunnelList {
     return this.#host.tunnels.filter((tunnel) => !tunnel.isEnded).length;
   }
 
-  /**
-   * Serves the stored tunnels if the account is the same; otherwise the list starts empty.
-   *
-   * A tunnel whose key was refused is still at the relay, and is served with the new key.
-   */
-  async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
-    if (this.#isOfCommand) return;
-    if (isSameAccount) return this.#host.resume(connection);
-    this.#host.abandon('signed-out', toMessage('ended.otherAccount'));
-    await this.#host.save();
+  /** Serves the stored tunnels. One whose key was refused is still at the relay, and is served with the new key. */
+  resume(connection: Connection): void {
+    if (!this.#isOfCommand) this.#host.resume(connection);
   }
 
   /**
@@ -298,7 +292,7 @@ export class TunnelList {
    */
   async setAside(why: Message): Promise<{ restore(): Promise<void>; close(): Promise<void> }> {
     const connection = this.#options.connection();
-    const { live, restore } = this.#host.abandon('stopped', why);
+    const { live, restore } = this.#host.abandon(why);
     await this.#host.save();
     return {
       restore: async () => {
@@ -380,7 +374,7 @@ export class TunnelList {
     }
   }
 
-  #onLost(reason: EndReason): void {
+  #onLost(reason: OfflineReason): void {
     this.#host.save().catch((error: unknown) => this.#options.onSaveFailed(error));
     if (reason === 'key-refused') this.#options.onKeyRefused();
   }
