@@ -133,11 +133,9 @@ function metricsPage(): string {
     code(name),
     metric.type,
     metric.help,
-    'labels' in metric
-      ? Object.entries(metric.labels)
-          .map(([label, values]) => `${code(label)}: ${values}`)
-          .join('; ')
-      : '',
+    Object.entries(metric.labels)
+      .map(([label, values]) => `${code(label)}: ${values}`)
+      .join('; '),
   ]);
   return [
     pageStart('Metrics', 'server/observe/metrics.ts', METRICS_INTRODUCTION),

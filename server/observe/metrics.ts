@@ -30,124 +30,93 @@ interface MetricEntry {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
   /** the labels, with their values */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+function metric(type: MetricEntry['type'], help: string, labels: MetricEntry['labels'] = {}): MetricEntry {
+  return { type, help, labels };
 }
 
 /** Every metric of the relay; docs/reference/metrics.md is generated from this table. */
 export const METRICS = {
-  culvert_requests_total: {
-    type: 'counter',
-    help: 'Requests by destination and outcome.',
-    labels: {
-      to: '`tunnel`, `relay` (API and WebSocket endpoints) or `nowhere`',
-      outcome:
-        '`answered` (complete response with any status), `upgraded` (to a WebSocket), `refused` (the relay responded itself), `broken` (the response was cut off) or `abandoned` (the visitor left first)',
-    },
-  },
-  culvert_refusals_total: {
-    type: 'counter',
-    help: 'Error responses that the relay sent to visitors.',
-    labels: { reason: 'a `Culvert-Error` code, such as `tunnel-offline`' },
-  },
-  culvert_api_answers_total: {
-    type: 'counter',
-    help: 'Responses sent by the API.',
-    labels: { operation: 'method and route, or `none`', status: 'the HTTP status' },
-  },
-  culvert_api_refusals_total: {
-    type: 'counter',
-    help: 'Error responses sent by the API and the WebSocket endpoints.',
-    labels: { reason: 'the `code` of the error, such as `invalid-key`' },
-  },
-  culvert_connections_total: {
-    type: 'counter',
-    help: 'Accepted connections from visitors, clients and API callers.',
-  },
-  culvert_visitor_connections: {
-    type: 'gauge',
-    help: 'Open connections from visitors and API callers.',
-  },
-  culvert_traffic_bytes_total: {
-    type: 'counter',
-    help: 'Bytes transferred through tunnels, including headers.',
-    labels: { direction: '`in` (to clients) or `out` (to visitors)' },
-  },
-  culvert_tunnels: { type: 'gauge', help: 'Live tunnels.' },
-  culvert_tunnels_online: { type: 'gauge', help: 'Live tunnels with a connected client.' },
-  culvert_access_log_dropped_total: {
-    type: 'counter',
-    help: 'Access log lines that could not be written.',
-  },
-  culvert_data_sockets_total: {
-    type: 'counter',
-    help: 'Data sockets opened by clients, including those that took over large streams from a trunk.',
-  },
-  culvert_data_streams: { type: 'gauge', help: 'Data sockets and trunk streams that are serving a visitor.' },
-  culvert_trunks: { type: 'gauge', help: 'Open trunks (client connections that several visitors share).' },
-  culvert_trunk_streams: { type: 'gauge', help: 'Open streams on trunks.' },
-  culvert_trunk_streams_total: {
-    type: 'counter',
-    help: 'Visitors that reached their client through a trunk.',
-  },
-  culvert_trunk_moves_total: {
-    type: 'counter',
-    help: 'Large streams that the relay asked the client to move from a trunk to a data socket.',
-    labels: { outcome: '`moved`, or `timeout` if the client opened no data socket within 10 s' },
-  },
-  culvert_certificate_orders_total: {
-    type: 'counter',
-    help: 'Certificate orders.',
-    labels: {
-      outcome:
-        '`issued`, `failed` (the authority refused the order or could not validate the challenge), `authority` (the authority could not be reached or used) or `limited` (too many orders in an hour)',
-    },
-  },
-  culvert_certificates: {
-    type: 'gauge',
-    help: 'Certificates obtained through ACME that have not expired.',
-  },
-  culvert_certificate_waits: {
-    type: 'gauge',
-    help: 'TLS handshakes that are waiting for a certificate to be issued.',
-  },
-  culvert_certificate_seconds_left: {
-    type: 'gauge',
-    help: "Seconds until the certificate for the relay's own name expires; negative after that, 0 if there is none yet. A relay that does not serve TLS lacks this metric.",
-  },
-  culvert_dns_questions_total: {
-    type: 'counter',
-    help: 'Queries received on the DNS port.',
-    labels: {
-      outcome:
-        '`answered`, `refused` (not a challenge query), `failed` (database error), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
-    },
-  },
-  culvert_rendezvous_pending: {
-    type: 'gauge',
-    help: "Visitors waiting for their tunnel's client or for its data socket.",
-  },
-  culvert_rendezvous_wait_seconds: {
-    type: 'histogram',
-    help: 'How long visitors waited for a data socket or a trunk stream, if a new one was needed.',
-  },
-  culvert_store_operation_seconds: {
-    type: 'histogram',
-    help: 'Duration of database operations, including time spent in the queue.',
-    labels: { operation: 'the operation, such as `insertTunnel`' },
-  },
-  culvert_store_failures_total: {
-    type: 'counter',
-    help: 'Failed database operations.',
-    labels: { operation: 'the operation, such as `insertTunnel`' },
-  },
-  culvert_build_info: { type: 'gauge', help: 'Always 1.', labels: { version: 'the version of the relay' } },
-} as const satisfies Readonly<Record<string, MetricEntry>>;
+  culvert_requests_total: metric('counter', 'Requests by destination and outcome.', {
+    to: '`tunnel`, `relay` (API and WebSocket endpoints) or `nowhere`',
+    outcome:
+      '`answered` (complete response with any status), `upgraded` (to a WebSocket), `refused` (the relay responded itself), `broken` (the response was cut off) or `abandoned` (the visitor left first)',
+  }),
+  culvert_refusals_total: metric('counter', 'Error responses that the relay sent to visitors.', {
+    reason: 'a `Culvert-Error` code, such as `tunnel-offline`',
+  }),
+  culvert_api_answers_total: metric('counter', 'Responses sent by the API.', {
+    operation: 'method and route, or `none`',
+    status: 'the HTTP status',
+  }),
+  culvert_api_refusals_total: metric(
+    'counter',
+    'Error responses sent by the API and the WebSocket endpoints.',
+    { reason: 'the `code` of the error, such as `invalid-key`' },
+  ),
+  culvert_connections_total: metric(
+    'counter',
+    'Accepted connections from visitors, clients and API callers.',
+  ),
+  culvert_visitor_connections: metric('gauge', 'Open connections from visitors and API callers.'),
+  culvert_traffic_bytes_total: metric('counter', 'Bytes transferred through tunnels, including headers.', {
+    direction: '`in` (to clients) or `out` (to visitors)',
+  }),
+  culvert_tunnels: metric('gauge', 'Live tunnels.'),
+  culvert_tunnels_online: metric('gauge', 'Live tunnels with a connected client.'),
+  culvert_access_log_dropped_total: metric('counter', 'Access log lines that could not be written.'),
+  culvert_data_sockets_total: metric(
+    'counter',
+    'Data sockets opened by clients, including those that took over large streams from a trunk.',
+  ),
+  culvert_data_streams: metric('gauge', 'Data sockets and trunk streams that are serving a visitor.'),
+  culvert_trunks: metric('gauge', 'Open trunks (client connections that several visitors share).'),
+  culvert_trunk_streams: metric('gauge', 'Open streams on trunks.'),
+  culvert_trunk_streams_total: metric('counter', 'Visitors that reached their client through a trunk.'),
+  culvert_trunk_moves_total: metric(
+    'counter',
+    'Large streams that the relay asked the client to move from a trunk to a data socket.',
+    { outcome: '`moved`, or `timeout` if the client opened no data socket within 10 s' },
+  ),
+  culvert_certificate_orders_total: metric('counter', 'Certificate orders.', {
+    outcome:
+      '`issued`, `failed` (the authority refused the order or could not validate the challenge), `authority` (the authority could not be reached or used) or `limited` (too many orders in an hour)',
+  }),
+  culvert_certificates: metric('gauge', 'Certificates obtained through ACME that have not expired.'),
+  culvert_certificate_waits: metric(
+    'gauge',
+    'TLS handshakes that are waiting for a certificate to be issued.',
+  ),
+  culvert_certificate_seconds_left: metric(
+    'gauge',
+    "Seconds until the certificate for the relay's own name expires; negative after that, 0 if there is none yet. A relay that does not serve TLS lacks this metric.",
+  ),
+  culvert_dns_questions_total: metric('counter', 'Queries received on the DNS port.', {
+    outcome:
+      '`answered`, `refused` (not a challenge query), `failed` (database error), `truncated` (the resolver was told to retry over TCP) or `dropped` (not answered)',
+  }),
+  culvert_rendezvous_pending: metric(
+    'gauge',
+    "Visitors waiting for their tunnel's client or for its data socket.",
+  ),
+  culvert_rendezvous_wait_seconds: metric(
+    'histogram',
+    'How long visitors waited for a data socket or a trunk stream, if a new one was needed.',
+  ),
+  culvert_store_operation_seconds: metric(
+    'histogram',
+    'Duration of database operations, including time spent in the queue.',
+    { operation: 'the operation, such as `insertTunnel`' },
+  ),
+  culvert_store_failures_total: metric('counter', 'Failed database operations.', {
+    operation: 'the operation, such as `insertTunnel`',
+  }),
+  culvert_build_info: metric('gauge', 'Always 1.', { version: 'the version of the relay' }),
+} satisfies Readonly<Record<string, MetricEntry>>;
 
 type MetricName = keyof typeof METRICS;
-
-function entryOf(name: MetricName): MetricEntry {
-  return METRICS[name];
-}
 
 /** @returns all metrics of the relay and of its process */
 export function createMetrics(gauges: Gauges): Registry {
@@ -155,7 +124,7 @@ export function createMetrics(gauges: Gauges): Registry {
   const registers = [registry];
 
   function counter(name: MetricName, read: () => Iterable<Sample>) {
-    const { help, labels: labelMeanings = {} } = entryOf(name);
+    const { help, labels: labelMeanings } = METRICS[name];
     return new Counter({
       name,
       help,
