@@ -20,12 +20,10 @@ import { Membership } from './members.ts';
 import {
   ALL_CHANNEL,
   channelOf,
-  MISSED,
   NewsSeal,
   ChangeNotifier,
   readNews,
-  writeLeaving,
-  writeNews,
+  type RelayNews,
 } from './notifications.ts';
 import { forgiving, RedisOwnership, OwnershipRenewal } from './ownership.ts';
 import type { PeeredParts, Peering } from './peering.ts';
@@ -152,7 +150,7 @@ export class Cluster implements Peering {
   }
 
   /** Notifies them through Redis. */
-  readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(writeNews(news));
+  readonly tellPeers: TellPeers<TunnelNews | DomainNews> = (news) => this.#tellAll(news);
 
   counts: Counts = NO_COUNTS;
   heard: () => Promise<void> = () => Promise.resolve();
@@ -176,7 +174,7 @@ export class Cluster implements Peering {
   }
 
   sayLeaving(): void {
-    this.#tellAll(writeLeaving(this.#membership.incarnation));
+    this.#tellAll({ kind: 'leaving', incarnation: this.#membership.incarnation });
   }
 
   /** Other relays are repeatedly asked to reuse nothing of what passes through it. */
@@ -208,8 +206,8 @@ export class Cluster implements Peering {
     else this.#parts.hub.serveVisit(tunnelId, stream, peers);
   }
 
-  #tellAll(text: string): void {
-    this.#redis.publish(ALL_CHANNEL, this.#seal.seal(text));
+  #tellAll(news: RelayNews): void {
+    this.#redis.publish(ALL_CHANNEL, this.#seal.seal(news));
   }
 
   /** A notification could not be sent to the other relays. */
@@ -262,7 +260,7 @@ export class Cluster implements Peering {
     this.#joined.resolve();
     if (!this.#owesNews) return;
     this.#owesNews = false;
-    this.#tellAll(MISSED);
+    this.#tellAll({ kind: 'missed' });
   }
 
   /** Other relays may have taken over tunnels of this relay. */

@@ -16,20 +16,7 @@ const SEAL = new NewsSeal('one', 's'.repeat(32));
 const ID = '8f14e45f-ceea-467f-a0e6-1c1d2e3f4a5b';
 const RECORD = writeRecord({ incarnation: 'one', host: '10.0.0.1', port: 8081 }, SECRET);
 
-const KINDS = [
-  'problem',
-  'replaced',
-  'online',
-  'offline',
-  'relay',
-  'leaving',
-  'missed',
-  'created',
-  'domain',
-  'access',
-  'extended',
-  'ended',
-];
+const KINDS = ['replaced', 'online', 'offline', 'relay', 'sealed'];
 const words = fc.oneof(
   fc.constantFrom(
     ID,
@@ -59,8 +46,8 @@ const newsTexts = fc.oneof(
 describe('a message between relays through Redis', () => {
   it('has valid ids and numbers, or is ignored', () => {
     fc.assert(
-      fc.property(newsTexts, fc.boolean(), (text, isSealed) => {
-        const news = readNews(isSealed ? SEAL.seal(text) : text, SEAL);
+      fc.property(newsTexts, (text) => {
+        const news = readNews(text, SEAL);
         for (const [name, value] of Object.entries(news ?? {})) {
           if (typeof value === 'number') assert.ok(Number.isInteger(value) && value >= 0, name);
           if (name === 'id' || name.endsWith('Id')) assert.match(String(value), UUID_PATTERN);
@@ -68,7 +55,7 @@ describe('a message between relays through Redis', () => {
       }),
       RUNS,
     );
-    assert.equal(readNews(SEAL.seal(`access ${ID}${' x'.repeat(10_000)}`), SEAL), undefined);
+    assert.equal(readNews(`offline ${ID}${' x'.repeat(10_000)}`, SEAL), undefined);
     assert.deepEqual(readNews(`replaced ${ID} 1760000000000000`, SEAL), {
       kind: 'replaced',
       tunnelId: ID,
@@ -79,11 +66,6 @@ describe('a message between relays through Redis', () => {
       number: 7,
       incarnation: 'one',
       record: RECORD,
-    });
-    assert.deepEqual(readNews(SEAL.seal('created shop '), SEAL), {
-      kind: 'created',
-      slug: 'shop',
-      domain: '',
     });
   });
 

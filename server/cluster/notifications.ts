@@ -1,16 +1,11 @@
 /**
- * Messages that relays send each other through Redis, as text: words separated by single spaces. Those that a relay
- * writes are sealed; those of a script that runs in Redis are not, because Redis does not know the cluster's secret.
+ * Messages that relays send each other through Redis. Those that a relay writes are JSON, sealed; those of a script that
+ * runs in Redis are words separated by single spaces, because Redis does not know the cluster's secret.
  */
 import { createCipheriv, createDecipheriv, createHmac } from 'node:crypto';
-import {
-  parseControlMessage,
-  problemMessage,
-  type RelayProblem,
-  UUID_PATTERN,
-} from '../../shared/control.ts';
+import { type RelayProblem, UUID_PATTERN } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import type { DomainNews, EndReason, TunnelNews } from '../tunnels/lifecycle.ts';
+import type { DomainNews, TunnelNews } from '../tunnels/lifecycle.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 
 /** Milliseconds between two checks of how much time has passed. */
@@ -56,7 +51,7 @@ type RedisNews =
     };
 
 /** Messages of relays. They grant and revoke access, so only relays of the cluster may send or read them. */
-type RelayNews =
+export type RelayNews =
   /** to all: the owner of a tunnel should be told about a problem */
   | { readonly kind: 'problem'; readonly tunnelId: string; readonly problem: RelayProblem }
   /** to all: a relay is shutting down, and data sockets should not pass through it longer than necessary */
@@ -66,39 +61,9 @@ type RelayNews =
   | TunnelNews
   | DomainNews;
 
-/** Makes every relay check for itself. */
-export const MISSED = 'missed';
-
-/** A message that a relay is shutting down. */
-export function writeLeaving(incarnation: string): string {
-  return `leaving ${incarnation}`;
-}
-
-export function writeNews(news: TunnelNews | DomainNews): string {
-  switch (news.kind) {
-    case 'created':
-      return `created ${news.slug} ${news.domain}`;
-    case 'created-tcp':
-      return `created-tcp ${news.slug}`;
-    case 'domain':
-      return `domain ${news.domain}`;
-    case 'access':
-      return `access ${news.id}`;
-    case 'extended':
-      return `extended ${news.id} ${news.expiresAt}`;
-    case 'ended':
-      return `ended ${news.id} ${news.reason}`;
-  }
-}
-
-/** For the relay that has the client of a tunnel. */
-export function writeProblem(tunnelId: string, problem: RelayProblem): string {
-  return `problem ${tunnelId} ${Buffer.from(problemMessage(problem)).toString('base64url')}`;
-}
-
 /**
- * Seals texts for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each run of a relay,
- * and a counter as the nonce. A sealed text may be replayed: it then contains nothing that was not true before.
+ * Seals news for the other relays of the cluster: AES-256-GCM (NIST SP 800-38D) with a key for each run of a relay,
+ * and a counter as the nonce. Sealed news may be replayed: they then contain nothing that was not true before.
  */
 export class NewsSeal {
   readonly #incarnation: string;
@@ -119,11 +84,16 @@ export class NewsSeal {
   /**
    * @returns three words: `sealed`, the incarnation of this relay, and text that only relays of the cluster can read
    */
-  seal(text: string): string {
+  seal(news: RelayNews): string {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeBigUInt64BE((this.#count += 1n));
     const cipher = createCipheriv(CIPHER, this.#keyOf(this.#incarnation), nonce);
-    const sealed = Buffer.concat([nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()]);
+    const sealed = Buffer.concat([
+      nonce,
+      cipher.update(JSON.stringify(news)),
+      cipher.final(),
+      cipher.getAuthTag(),
+    ]);
     return `${SEALED} ${this.#incarnation} ${sealed.toString('base64url')}`;
   }
 
@@ -131,7 +101,7 @@ export class NewsSeal {
    * @param incarnation of the relay that has sealed it
    * @returns `undefined` if no relay of the cluster has
    */
-  open(incarnation: string, sealed: string): string | undefined {
+  open(incarnation: string, sealed: string): RelayNews | undefined {
     const bytes = Buffer.from(sealed, 'base64url');
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined;
     const decipher = createDecipheriv(CIPHER, this.#keyOf(incarnation), bytes.subarray(0, NONCE_BYTES), {
@@ -140,7 +110,7 @@ export class NewsSeal {
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
     const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
     try {
-      return Buffer.concat([text, decipher.final()]).toString();
+      return JSON.parse(Buffer.concat([text, decipher.final()]).toString()) as RelayNews;
     } catch {
       return undefined;
     }
@@ -158,8 +128,6 @@ export class NewsSeal {
 
 /** Characters of the longest message: a tunnel's name, a domain and a word before them, sealed. */
 const NEWS_MAX_LENGTH = 2048;
-const LABEL = /^[a-z0-9-]{1,63}$/;
-const NAME = /^[a-z0-9*._-]{1,253}$/i;
 const INCARNATION = /^[\w-]{1,64}$/;
 /** As members.ts writes and proves it. */
 const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
@@ -167,8 +135,8 @@ const RECORD = /^[\w.:[\]%-]{1,300}~[0-9a-f]{64}$/;
 /**
  * Reads a message: Redis may be shared with other programs.
  *
- * @returns `undefined` for a message that this version does not know, for one that should have been sealed by a relay
- *   of the cluster but was not, and for anything that no relay writes
+ * @returns `undefined` for one that should have been sealed by a relay of the cluster but was not, and for anything else
+ *   that no relay writes
  */
 export function readNews(text: string, seal: NewsSeal): News | undefined {
   if (text.length > NEWS_MAX_LENGTH) return undefined;
@@ -176,8 +144,7 @@ export function readNews(text: string, seal: NewsSeal): News | undefined {
   const [kind, incarnation = '', sealed = ''] = words;
   if (kind !== SEALED) return readRedisNews(words);
   if (words.length !== 3 || !INCARNATION.test(incarnation)) return undefined;
-  const opened = seal.open(incarnation, sealed);
-  return opened === undefined ? undefined : readRelayNews(opened.split(' '));
+  return seal.open(incarnation, sealed);
 }
 
 function readRedisNews([kind = '', first = '', second = '', third = '']: readonly string[]):
@@ -197,44 +164,6 @@ function readRedisNews([kind = '', first = '', second = '', third = '']: readonl
   }
 }
 
-function readRelayNews([kind = '', first = '', second = '']: readonly string[]): RelayNews | undefined {
-  const number = readNumber(second);
-  switch (kind) {
-    case 'problem':
-      return isId(first) ? readProblem(first, second) : undefined;
-    case 'leaving':
-      return INCARNATION.test(first) ? { kind, incarnation: first } : undefined;
-    case MISSED:
-      return { kind };
-    case 'created':
-      return LABEL.test(first) && (second === '' || NAME.test(second))
-        ? { kind, slug: first, domain: second }
-        : undefined;
-    case 'created-tcp':
-      return LABEL.test(first) ? { kind, slug: first } : undefined;
-    case 'domain':
-      return NAME.test(first) ? { kind, domain: first } : undefined;
-    case 'access':
-      return isId(first) ? { kind, id: first } : undefined;
-    case 'extended':
-      return isId(first) && number !== undefined ? { kind, id: first, expiresAt: number } : undefined;
-    case 'ended':
-      return isId(first) && isEndReason(second) ? { kind, id: first, reason: second } : undefined;
-    default:
-      return undefined;
-  }
-}
-
-function readProblem(tunnelId: string, encoded: string): RelayNews | undefined {
-  try {
-    const message = parseControlMessage(Buffer.from(encoded, 'base64url').toString());
-    return message?.type === 'problem' ? { kind: 'problem', tunnelId, problem: message } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
 function readRelay(number: number | undefined, incarnation: string, record: string): RedisNews | undefined {
   if (number === undefined || number < 1 || number > RELAY_NUMBER_MAX) return undefined;
   if (!INCARNATION.test(incarnation) || !RECORD.test(record)) return undefined;
@@ -248,10 +177,6 @@ export function readNumber(text: unknown): number | undefined {
 
 function isId(text: string): boolean {
   return UUID_PATTERN.test(text);
-}
-
-function isEndReason(text: string): text is EndReason {
-  return text === 'closed' || text === 'expired' || text === 'removed' || text === 'displaced';
 }
 
 /*

@@ -4,13 +4,7 @@ import { batches } from '../store/records.ts';
 import type { Found, HeldControl, Ownership } from '../clients/ownership.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Membership } from './members.ts';
-import {
-  ALL_CHANNEL,
-  type ChangeNotifier,
-  type NewsSeal,
-  readNumber,
-  writeProblem,
-} from './notifications.ts';
+import { ALL_CHANNEL, type ChangeNotifier, type NewsSeal, readNumber } from './notifications.ts';
 import { connectionId } from './connection-id.ts';
 import { RedisError, type RedisLink } from './redis-client.ts';
 import { ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
@@ -92,7 +86,7 @@ export class RedisOwnership implements Ownership {
   }
 
   tellProblem(tunnelId: string, problem: RelayProblem): void {
-    this.#deps.redis.publish(ALL_CHANNEL, this.#deps.seal.seal(writeProblem(tunnelId, problem)));
+    this.#deps.redis.publish(ALL_CHANNEL, this.#deps.seal.seal({ kind: 'problem', tunnelId, problem }));
   }
 
   async find(tunnelId: string): Promise<Found> {
