@@ -174,6 +174,7 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     async (server) => {
       // The previous relay listens on the same ports until it has handed over, so that no connection is refused.
       await ports?.start(takeover !== undefined);
+      await operator.commit();
       await takeover?.commit();
       await listeners.open('visitors', server, config);
       listeners.closeOthers();

@@ -116,6 +116,22 @@ describe('a relay of three processes', () => {
     await createAccount(relay);
   });
 
+  it('stops in order while one of its processes is being replaced', async () => {
+    const relay = await start();
+    const signals = ['SIGTERM', 'SIGINT'] as const;
+    for (const [index, signal] of [...signals, ...signals].entries()) {
+      const before = workersOf(relay.child.pid);
+      const [victim = assert.fail()] = before;
+      process.kill(victim, 'SIGKILL');
+      const hasNext = (): boolean => workersOf(relay.child.pid).some((pid) => !before.includes(pid));
+      await eventually(20_000, () => assert.ok(index < signals.length ? !isWorker(victim) : hasNext()));
+      const workers = workersOf(relay.child.pid);
+      assert.deepEqual(await relay.stop(signal), { code: 0, signal: null });
+      assert.deepEqual(workers.filter(isWorker), []);
+      await relay.restart();
+    }
+  });
+
   it('is replaced without a loss, by one process and by several', async () => {
     const relay = await start(1);
     const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);

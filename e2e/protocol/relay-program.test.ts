@@ -2,12 +2,16 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../support/api.ts';
+import { familyOf, isWorker } from '../support/processes.ts';
 import { newApiKey, Relay, RELAY_SCRIPT, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { Terminal } from '../support/terminal.ts';
 
+/** ms from one moment of a start to the next. */
+const STEP_MS = 100;
 const CTRL_C = '\u0003';
 const KEY = /cvt_[0-9A-Za-z]{32,}/;
 
@@ -113,6 +117,32 @@ describe('culvert-relay', () => {
       assert.doesNotMatch(later, /CULVERT_PUBLIC_URL/);
       assert.doesNotMatch(later, KEY);
     });
+
+    for (const workers of [1, 3])
+      it(`ends with code 0 at a signal at any moment of its start, with all of its processes (${workers})`, async () => {
+        const stopped = Array.from({ length: 10 }, async (_, moment) => {
+          const settings = environment({ CULVERT_WORKERS: String(workers) });
+          const child = spawnRelay(scope, ['serve'], settings);
+          await child.printed(/relay starting/);
+          await delay(moment * STEP_MS);
+          const pids = familyOf(child.pid);
+          // As a service manager, a terminal, and others do it.
+          const [signal, all] =
+            (
+              [
+                ['SIGTERM', pids],
+                ['SIGINT', pids],
+                ['SIGTERM', [child.pid]],
+              ] as const
+            )[moment % 3] ?? assert.fail();
+          for (const pid of all) process.kill(pid, signal);
+          assert.deepEqual(await child.exit(), { code: 0, signal: null }, child.stderr);
+          assert.match(child.stderr, /"msg":"relay stopped"}\n$/);
+          assert.deepEqual(pids.filter(isWorker), []);
+          return child.lines.length;
+        });
+        assert.ok((await Promise.all(stopped)).includes(0));
+      });
 
     it('reports that its port is taken', async () => {
       const taken = createServer().listen(0, '127.0.0.1');

@@ -12,6 +12,13 @@ export interface OpenAccessLog {
   readonly reopen: (() => void) | undefined;
 }
 
+export interface SignalListener {
+  /** called at each SIGTERM and SIGINT, and at SIGHUP when the window of the terminal is closed */
+  stop(): void;
+  /** called at each SIGHUP instead */
+  readonly reload: (() => void) | undefined;
+}
+
 /** The world around a command, so that tests can replace it. */
 export interface Shell {
   readonly env: NodeJS.ProcessEnv;
@@ -51,12 +58,8 @@ export interface Shell {
    * @throws the system's error when its file cannot be opened
    */
   openAccessLog(place: NonNullable<Config['accessLog']>, log: Log): Promise<OpenAccessLog>;
-  /**
-   * Calls `stop` at each SIGTERM and SIGINT, and at SIGHUP when the window of the terminal is closed.
-   *
-   * @param reload called at each SIGHUP instead
-   */
-  onSignals(stop: () => void, reload: (() => void) | undefined): void;
+  /** From now on, signals do what the listener does at that time. */
+  onSignals(listener: SignalListener): void;
   /** Calls `handler` with an uncaught error before the program ends because of it. */
   onCrash(handler: (error: unknown) => void): void;
 }

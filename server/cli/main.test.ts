@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
 import { RevokedKeyError } from '../accounts/accounts.ts';
 import { type Config, loadConfig } from '../config.ts';
 import { HandoffError } from '../handoff/take.ts';
@@ -21,7 +20,7 @@ class FakeRelay implements RunningRelay {
   readonly #replaced = Promise.withResolvers<void>();
   readonly replaced = this.#replaced.promise;
   readonly calls: string[] = [];
-  readonly #stop = new EventEmitter();
+  readonly #stopped = Promise.withResolvers<void>();
 
   constructor(isNew = false) {
     this.isNew = isNew;
@@ -29,11 +28,11 @@ class FakeRelay implements RunningRelay {
 
   async stop(deadlineMs: number): Promise<void> {
     this.calls.push(`stop ${deadlineMs}`);
-    await once(this.#stop, 'stopped');
+    await this.#stopped.promise;
   }
 
   stopped(): void {
-    this.#stop.emit('stopped');
+    this.#stopped.resolve();
   }
 
   /** Hands off to another relay. */
@@ -214,10 +213,60 @@ describe('culvert-relay', () => {
       const exit = main(shell, ['serve'], () => Promise.resolve(relay));
       await shell.serving;
       shell.signal();
+      await new Promise(setImmediate);
       shell.signal();
       assert.equal(await exit, 1);
       assert.deepEqual(relay.calls, ['stop 30000', 'abort']);
       assert.equal(shell.logged.at(-1)?.[0], 'relay aborted');
+    });
+
+    it('ends its start at a signal, which no longer commits', async () => {
+      const going = Promise.withResolvers<void>();
+      const served: string[] = [];
+      const exit = main(shell, ['serve'], async (_config, { commit }) => {
+        going.resolve();
+        await exit;
+        await commit();
+        served.push('a visitor');
+        return new FakeRelay();
+      });
+      await going.promise;
+      shell.signal();
+      assert.equal(await exit, 0);
+      await new Promise(setImmediate);
+      assert.deepEqual(served, []);
+      assert.deepEqual(
+        shell.logged.map(([event]) => event),
+        ['relay starting', 'relay stopped'],
+      );
+    });
+
+    it('stops in order at a signal between its commitment and its service', async () => {
+      const relay = new FakeRelay();
+      relay.stopped();
+      const exit = main(shell, ['serve'], async (_config, { commit }) => {
+        await commit();
+        shell.signal();
+        return relay;
+      });
+      assert.equal(await exit, 0);
+      assert.deepEqual(relay.calls, ['stop 30000']);
+    });
+
+    it('ends at once at a second signal while its start hangs, and in order if the start fails after a first one', async () => {
+      const hangs = Promise.withResolvers<RunningRelay>();
+      for (const [signals, code] of [
+        [2, 1],
+        [1, 0],
+      ] as const) {
+        const exit = main(shell, ['serve'], async (_config, { commit }) => {
+          await commit();
+          for (let count = 0; count < signals; count += 1) shell.signal();
+          if (signals === 1) hangs.reject(new Error('a process of the relay ended at its start'));
+          return await hangs.promise;
+        });
+        assert.equal(await exit, code);
+      }
     });
 
     it('ends in order when another relay has taken over', async () => {

@@ -40,6 +40,7 @@ async function exit(code: number): Promise<never> {
   process.exit(code);
 }
 
+const ignore = (): void => {};
 const files = { fstatSync, writeSync };
 const stdout = new StandardOutput(process.stdout, files);
 const stderr = new StandardOutput(process.stderr, files);
@@ -80,8 +81,12 @@ const shell: Shell = {
     accessFile = file;
     return { write: createAccessLog(file, systemClock), reopen: () => void file.reopen() };
   },
-  onSignals(stop, reload) {
-    onStopSignals(process, hasTerminal || reload !== undefined, { stop, hangUp: reload ?? stop });
+  onSignals(listener) {
+    const stop = (): void => listener.stop();
+    onStopSignals(process, true, {
+      stop,
+      hangUp: () => (listener.reload ?? (hasTerminal ? stop : ignore))(),
+    });
   },
   onCrash(handler) {
     // Replaces Node's own report, which would print secrets that the log never shows.

@@ -1,6 +1,7 @@
 /** The command line of `culvert-relay serve`; serve.ts implements it, and is loaded when it runs. */
-import { configured, type RelayUsage, type Shell } from './command.ts';
+import { configured, ExitCode, type RelayUsage, type Shell } from './command.ts';
 import type { StartRelay } from './serve.ts';
+import { StopSignals } from './stop-signals.ts';
 
 const DETACH = '--detach';
 
@@ -38,13 +39,22 @@ export async function serveCommand(
   if (argv.includes(DETACH))
     return await shell.startDetached(['serve', ...argv.filter((each) => each !== DETACH)]);
   shell.limitMemory();
-  const { loadConfig, serve, serveWorker } = await import('./serve.ts');
-  if (shell.primary !== undefined)
+  if (shell.primary !== undefined) {
+    // Those of a terminal or a service manager reach all processes of the relay; the first one decides.
+    shell.onSignals({ stop: () => {}, reload: undefined });
+    const { loadConfig, serveWorker } = await import('./serve.ts');
     return await serveWorker(
       shell,
       configured(loadConfig(shell.env, argv.slice(0, -1))).config,
       shell.primary,
     );
-  const { config, flags } = configured(loadConfig(shell.env, argv, { replace: { type: 'boolean' } }));
-  return await serve(shell, config, startRelay, flags['replace'] === true);
+  }
+  const signals = new StopSignals();
+  shell.onSignals(signals);
+  const run = async (): Promise<number> => {
+    const { loadConfig, serve } = await import('./serve.ts');
+    const { config, flags } = configured(loadConfig(shell.env, argv, { replace: { type: 'boolean' } }));
+    return await serve(shell, config, startRelay, flags['replace'] === true, signals);
+  };
+  return await Promise.race([run(), signals.startEnded.then(() => ExitCode.ok)]);
 }

@@ -16,6 +16,7 @@ import { DatabaseInUseError } from '../store/store-errors.ts';
 import { PrimaryLink } from '../workers/primary-link.ts';
 import type { Operator } from '../observe/logger.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
+import type { StopSignals } from './stop-signals.ts';
 
 /**
  * How long open connections have to finish after the first SIGTERM (protocol.md section 7).
@@ -42,6 +43,7 @@ const REVOKED_KEY =
  * Runs the relay. The first signal shuts it down in order, a second one ends it immediately.
  *
  * @param replaces whether it takes over from a relay that serves the same data folder and port
+ * @param signals end the process by themselves before the relay is about to serve
  * @returns the exit code, once the relay has ended
  * @throws CommandError when it cannot start, after logging the reason
  */
@@ -50,14 +52,16 @@ export async function serve(
   config: Config,
   startRelay: StartRelay,
   replaces: boolean,
+  signals: StopSignals,
 ): Promise<number> {
   await checkTls(config);
   const log = await shell.openLog(config.log);
+  void signals.startEnded.then(() => log('relay stopped'));
   const accessLog = await openAccessLog(shell, config, log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
-  const relay = await start(config, startRelay, replaces, {
+  const operator: Operator = {
     log,
     accessLog: accessLog?.write,
     tell,
@@ -71,16 +75,25 @@ export async function serve(
         log('service manager not told', { error: describeError(error) });
       }
     },
+    commit: () => signals.commit(),
+  };
+  const starting = start(config, startRelay, replaces, operator, signals);
+  const aborted = signals.second.then(() => {
+    log('relay aborted');
+    starting.then((relay) => relay.abort()).catch(() => undefined);
+    throw new CommandError(ExitCode.failed, []);
   });
+  const relay = await Promise.race([starting, aborted]);
+  await signals.commit();
   shell.limitGrowth();
   const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
-  const reload = reloads.length === 0 ? undefined : (): void => reloads.forEach((each) => each());
-  const ended = untilEnded(shell, relay, log, reload);
+  if (reloads.length > 0) signals.reload = () => reloads.forEach((each) => each());
+  const ended = untilEnded(relay, signals, log);
   await relay.announced;
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
   sayWhatIsNext(config, relay, log, tell);
-  return ended;
+  return await Promise.race([ended, aborted]);
 }
 
 /**
@@ -89,11 +102,6 @@ export async function serve(
  * @param channel to the first process
  */
 export async function serveWorker(shell: Shell, config: Config, channel: NodeJS.Process): Promise<number> {
-  // Those of a terminal reach all processes of the relay; the first one decides.
-  shell.onSignals(
-    () => {},
-    () => {},
-  );
   const primary = await PrimaryLink.open(channel);
   const log = primary.logOf(await shell.openLog(config.log));
   const accessLog = await openAccessLog(shell, config, log);
@@ -107,6 +115,7 @@ export async function serveWorker(shell: Shell, config: Config, channel: NodeJS.
       startWorker: () => shell.startWorker(),
       primary,
       announce: () => Promise.resolve(),
+      commit: () => Promise.resolve(),
     });
     shell.limitGrowth();
     return await primary.serve(relay, () => {
@@ -155,36 +164,11 @@ async function openAccessLog(
   }
 }
 
-function untilEnded(
-  shell: Shell,
-  relay: RunningRelay,
-  log: Log,
-  reload: (() => void) | undefined,
-): Promise<number> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    let isReplaced = false;
-    shell.onSignals(() => {
-      signals += 1;
-      if (signals === 1 && isReplaced) return;
-      if (signals === 1) {
-        log('relay stopping', { deadline_ms: STOP_DEADLINE_MS });
-        stopInOrder(relay, log).then(resolve, resolve);
-        return;
-      }
-      log('relay aborted');
-      relay.abort();
-      resolve(ExitCode.failed);
-    }, reload);
-    const leave = async (): Promise<void> => {
-      await relay.replaced;
-      if (signals > 0) return;
-      isReplaced = true;
-      log('relay replaced', { deadline_ms: STOP_DEADLINE_MS });
-      resolve(await stopInOrder(relay, log));
-    };
-    void leave();
-  });
+async function untilEnded(relay: RunningRelay, signals: StopSignals, log: Log): Promise<number> {
+  const stopping = signals.first.then(() => 'relay stopping' as const);
+  const replaced = relay.replaced.then(() => 'relay replaced' as const);
+  log(await Promise.race([stopping, replaced]), { deadline_ms: STOP_DEADLINE_MS });
+  return await stopInOrder(relay, log);
 }
 
 async function stopInOrder(relay: RunningRelay, log: Log): Promise<number> {
@@ -203,10 +187,13 @@ async function start(
   startRelay: StartRelay,
   replaces: boolean,
   operator: Operator,
+  signals: StopSignals,
 ): Promise<RunningRelay> {
   try {
     return await startRelay(config, operator, replaces);
   } catch (error) {
+    // A signal to all processes of the relay may have ended one that could not ignore it yet.
+    if (signals.hasCome) return await signals.endStart();
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
     if (error instanceof OtherAddressError) throw usageError(error.message);

@@ -282,6 +282,8 @@ export interface Operator {
   readonly listeners: ReadonlyMap<string, object>;
   /** Notifies the service manager, if there is one, that this process serves; never rejects. */
   readonly announce: () => Promise<void>;
+  /** To be awaited before anybody is served; it is never fulfilled if a signal has ended the start. */
+  readonly commit: () => Promise<void>;
   /** Starts one more process of this relay, see {@link primary}. */
   readonly startWorker: () => ChildProcess;
   /** the first process of this relay, if this is one of several others */

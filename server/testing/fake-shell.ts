@@ -1,6 +1,6 @@
 /** The environment of a command, which records its output. */
 import assert from 'node:assert/strict';
-import type { OpenAccessLog, Shell } from '../cli/command.ts';
+import type { OpenAccessLog, Shell, SignalListener } from '../cli/command.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 
 export class FakeShell implements Shell {
@@ -65,7 +65,7 @@ export class FakeShell implements Shell {
     this.crash = handler;
   }
 
-  onSignals(handler: () => void): void {
-    this.signal = handler;
+  onSignals(listener: SignalListener): void {
+    this.signal = () => listener.stop();
   }
 }

@@ -279,6 +279,7 @@ class Primary {
   }
 
   async #commit(): Promise<void> {
+    await this.#operator.commit();
     await this.#takeover?.commit();
     this.#isCommitted = true;
   }
@@ -480,6 +481,7 @@ class Primary {
   }
 
   async #lend(worker: Worker, call: number, asked: Extract<Ask, { listener: unknown }>): Promise<void> {
+    if (asked.listener === 'visitors') await this.#operator.commit();
     let lent: Lent;
     let handle: object | undefined;
     try {
