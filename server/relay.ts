@@ -31,11 +31,12 @@ import { type Domains, openDomains, startTunnels } from './relay/tunnels-setup.t
 import type { EndReason } from './tunnels/lifecycle.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 import type { TunnelService } from './tunnels/tunnel-service.ts';
+import type { Issued } from './workers/messages.ts';
 import type { PrimaryLink } from './workers/primary-link.ts';
 
 export type RunningRelay = Omit<
   WorkerRelay,
-  'gauges' | 'followed' | 'readAccess' | 'followAccess' | 'followCertificates' | 'replaceable'
+  'gauges' | 'followed' | 'readAccess' | 'followAccess' | 'followCertificate' | 'replaceable'
 >;
 
 /** One of the processes of a relay that has several. */
@@ -310,8 +311,8 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     readAccess,
     /** What was read takes effect. @throws StoreError */
     followAccess,
-    /** Another process of this relay has stored certificates. */
-    followCertificates: async (): Promise<void> => await certificates?.follow(),
+    /** Another process of this relay was issued a certificate. */
+    followCertificate: async (issued: Issued): Promise<void> => await certificates?.follow(issued),
     /** the relay as seen by the one that replaces it */
     replaceable: self,
   };

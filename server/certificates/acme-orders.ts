@@ -135,15 +135,16 @@ export class Orders {
     }
   }
 
-  /** Waits while another relay orders. */
+  /** Waits while another relay orders, until the certificate is known here. */
   async #begin(plan: Plan, cause: Cause, ignoreWait: boolean): Promise<OrderTurn> {
-    const { store, clock } = this.#deps;
+    const { store, known, clock } = this.#deps;
     for (;;) {
       const turn = await store.beginOrder({ ...this.#attempt(plan, cause), ignoreWait });
       if (turn.kind !== 'held') return turn;
       await new Promise<void>((resolve) => {
         clock.setTimeout(resolve, HELD_ORDER_LOOK_MS);
       });
+      if ((known.get(plan.subject)?.renewAt ?? 0) > clock.now()) return { kind: 'stored' };
     }
   }
 

@@ -9,6 +9,7 @@ import { plainAddress } from '../edge/request-head.ts';
 import type { Log } from '../log.ts';
 import { type Counts, NO_COUNTS } from '../shared-counts.ts';
 import { StoreError } from '../store/store-errors.ts';
+import type { Issued } from '../workers/messages.ts';
 import type { Store } from '../store/store.ts';
 import { Orders } from './acme-orders.ts';
 import { AcmeAccount } from './acme/order.ts';
@@ -148,14 +149,10 @@ export class Certificates {
     await this.#serveOwn();
   }
 
-  /** Reads what another process of this relay has just stored. Never rejects: it is read again soon. */
-  async follow(): Promise<void> {
-    try {
-      await this.#known.refresh();
-      await this.#serveOwn();
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-    }
+  /** Uses what another process of this relay was issued; stores it later if that one could not. Never rejects. */
+  async follow({ certificate, isStored }: Issued): Promise<void> {
+    this.#known.add(certificate, isStored);
+    await this.#serveOwn();
   }
 
   /**

@@ -4,6 +4,7 @@ import type { ListenerName } from '../listeners.ts';
 import type { CountChanges } from '../shared-counts.ts';
 import type { LogEvent, LogFields } from '../log.ts';
 import type { TrafficDelta } from '../store/queries/tunnel-changes.ts';
+import type { CertificateRecord } from '../store/records.ts';
 import type { Call, Report } from '../store/thread/messages.ts';
 import type { Store } from '../store/store.ts';
 
@@ -49,8 +50,14 @@ export type WorkerMessage =
  * What the first process asks of a worker: what it counts, to learn of what other processes have stored, or a step of
  * being replaced.
  */
-export type WorkerTask =
-  'metrics' | 'followed' | 'keys' | 'access' | 'certificates' | 'release' | 'resume' | Leaving;
+export type WorkerTask = 'metrics' | 'followed' | 'keys' | 'access' | 'release' | 'resume' | Issued | Leaving;
+
+/** A certificate that a worker was issued. */
+export interface Issued {
+  readonly certificate: CertificateRecord;
+  /** whether the database accepted it */
+  readonly isStored: boolean;
+}
 
 /** Another relay serves, at this handoff socket. */
 export interface Leaving {

@@ -18,6 +18,7 @@ import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import {
   type Ask,
+  type Issued,
   type Leaving,
   type Lent,
   type Moved,
@@ -67,7 +68,7 @@ interface Served {
   followed(): Promise<void>;
   readAccess(): Promise<void>;
   followAccess(): Promise<void>;
-  followCertificates(): Promise<void>;
+  followCertificate(issued: Issued): Promise<void>;
   readonly replaceable: Replaceable;
 }
 
@@ -267,10 +268,12 @@ export class PrimaryLink {
     if (task === 'followed') return await this.#served.relay.followed();
     if (task === 'keys') return await this.#served.relay.readAccess();
     if (task === 'access') return await this.#served.relay.followAccess();
-    if (task === 'certificates') return await this.#served.relay.followCertificates();
     if (task === 'release') return void (await replaceable.release());
     if (task === 'resume') return await replaceable.resume();
-    if (task !== 'metrics') return await this.#leave(replaceable, task);
+    if (task !== 'metrics')
+      return await ('certificate' in task
+        ? this.#served.relay.followCertificate(task)
+        : this.#leave(replaceable, task));
     // The metrics library takes about 20 MB, so it is loaded only if metrics are asked for.
     this.#registry ??= import('../observe/metrics.ts').then(({ createMetrics }) => createMetrics(gauges));
     return await (await this.#registry).getMetricsAsJSON();

@@ -23,6 +23,7 @@ import { openState, type State, storePublicOrigin } from '../relay/state-setup.t
 import { CountSums } from '../shared-counts.ts';
 import { StoreError, UnansweredError } from '../store/store-errors.ts';
 import { errorOf, failureOf } from '../store/thread/messages.ts';
+import type { CertificateRecord } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import {
   type AdoptedVisitor,
@@ -473,11 +474,14 @@ class Primary {
     if (operation === 'close') return undefined;
     const query = this.#state.store[operation] as (...given: readonly unknown[]) => Promise<unknown>;
     if (operation !== 'storeCertificate') return query(...args);
-    return query(...args).then(async (result) => {
-      // The caller may send visitors to any worker.
-      await Promise.allSettled(this.#each('certificates', WORKER_FOLLOW_MS));
-      return result;
-    });
+    return this.#followCertificate(args[0] as CertificateRecord, query(...args));
+  }
+
+  /** Others use a certificate before the caller, who may send visitors to any worker, and also if it is not stored. */
+  async #followCertificate(certificate: CertificateRecord, storing: Promise<unknown>): Promise<unknown> {
+    const [{ status }] = await Promise.allSettled([storing]);
+    await Promise.allSettled(this.#each({ certificate, isStored: status === 'fulfilled' }, WORKER_FOLLOW_MS));
+    return storing;
   }
 
   async #lend(worker: Worker, call: number, asked: Extract<Ask, { listener: unknown }>): Promise<void> {
