@@ -20,9 +20,11 @@ import {
   checksum,
   closeCode,
   endOf,
+  HOPS_BYTES,
   LARGE,
   ok,
   onTheWay,
+  READ_BYTES,
   refusalOf,
   sendUntilMove,
   TrunkWorld,
@@ -31,13 +33,6 @@ import {
 } from '../support/trunk-world.ts';
 
 const WINDOW = 65_536;
-/** bytes that Node reads in one call */
-const READ_BYTES = 65_536;
-/**
- * Between processes of a relay: the client's data socket may be at one, its trunk at another, the visitor at a third. Each
- * hop has its window, and a read that does not fit into it.
- */
-const HOPS_BYTES = process.env['CULVERT_WORKERS'] === undefined ? 0 : 2 * (262_144 + READ_BYTES);
 /** far more than what the system and the relay keep for a visitor who does not read */
 const UNREAD_MAX = 256 * 1024 * 1024;
 /** of a message of 126 to 65,535 bytes from a client (RFC 6455 section 5.2) */

@@ -16,6 +16,14 @@ import { HandshakeRefused } from './spec-client/websocket.ts';
 export const WITH_TRUNKS: Environment =
   process.env['CULVERT_TRUNKS'] === undefined ? {} : { CULVERT_TRUNKS: '2' };
 
+/** bytes that Node reads in one call */
+export const READ_BYTES = 65_536;
+/**
+ * Between processes of a relay: the client's data socket may be at one, its trunk at another, the visitor at a third. Each
+ * hop has its window, and a read that does not fit into it.
+ */
+export const HOPS_BYTES = process.env['CULVERT_WORKERS'] === undefined ? 0 : 2 * (262_144 + READ_BYTES);
+
 /** 'half' of 'halfdone' */
 export const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
 /** The error for {@link HALF} if the other half never arrives. */

@@ -40,6 +40,9 @@ interface Said {
   readonly agents: readonly unknown[];
 }
 
+/** of the relay */
+const PROCESSES = Number(process.env['CULVERT_WORKERS'] ?? 1);
+
 describe('the document of a client', () => {
   const scope = testScope();
 
@@ -72,8 +75,9 @@ describe('the document of a client', () => {
     assert.deepEqual(new Set(Object.values(said.outcomes)), new Set([200, 400]));
     assert.deepEqual(said.seen['127.0.0.1'], []);
     assert.equal(said.seen['203.0.113.80']?.filter((host) => host === 'turns.test').length, 1);
-    // One of them is kept; the other is about another client.
-    assert.equal(said.seen['203.0.113.80'].filter((host) => host === 'app.test').length, 2);
+    // Each process keeps one of them; the other is about another client.
+    const ofApp = said.seen['203.0.113.80'].filter((host) => host === 'app.test').length;
+    assert.ok(ofApp >= 2 && ofApp <= PROCESSES + 1, `${ofApp} fetches`);
     assert.deepEqual(said.visitors, ['agent:app.test']);
     const agent = ['Claude', 'app.test', '127.0.0.1'];
     assert.deepEqual(said.agents, [agent, agent]);
