@@ -38,6 +38,7 @@ describe('the first process of a relay', () => {
         tell: undefined,
         listeners: new Map(),
         announce: () => Promise.resolve(),
+        commit: () => Promise.resolve(),
         startWorker,
         primary: undefined,
       },
