@@ -381,7 +381,7 @@ export class Core {
       signIns: this.#sessions
         .filter((session) => session === chosen || !session.isBlank)
         .map((session) =>
-          session.signInView(session === chosen, (session === chosen ? shown : session.view()).tunnels),
+          session.signInView(session === chosen, session === chosen ? shown.tunnels : session.tunnelViews()),
         ),
       invitation: this.invitations.view,
       projects: store.data.projects.map((folder) => ({ name: folderName(folder), folder })),

@@ -8,7 +8,7 @@ import { LogSearch } from '../../client/inspector/search.ts';
 import { LOG_METHODS } from '../../client/methods/log-methods.ts';
 import { CallRefused } from '../../client/methods/method.ts';
 import { temporaryDirectory } from '../../../shared/testing/temporary-directory.ts';
-import { exported, importRequests, InputError, readAll } from './inspect-run.ts';
+import { choose, exported, importRequests, InputError, readAll } from './inspect-run.ts';
 import { IMPORT_MAX_BYTES, IMPORTED_REQUESTS_MAX } from '../../client/inspector/import-text.ts';
 
 const NOTHING = Readable.from([]);
@@ -41,6 +41,23 @@ describe('an input', () => {
       readAll(missing, NOTHING, 9),
       (error) => error instanceof InputError && error.message.startsWith(`"${missing}" cannot be read`),
     );
+  });
+});
+
+describe('the tunnel to inspect', () => {
+  const tunnels = ['work', 'home'].map((relay) => ({
+    id: `id-${relay}`,
+    slug: 'demo',
+    publicUrl: `https://demo.${relay}.example.com`,
+    path: '/gone',
+  }));
+
+  it('is never one of several that have the name, at different relays', () => {
+    assert.throws(
+      () => choose(tunnels, 'demo', []),
+      /Several tunnels are called "demo".*id-work \(https:\/\/demo\.work\.example\.com\), id-home/,
+    );
+    assert.equal(choose(tunnels, 'ID-home', []).id, 'id-home');
   });
 });
 

@@ -201,7 +201,7 @@ function noneText(filter: string, search: string | undefined): string {
 }
 
 /** @param others processes whose tunnels are unknown: one of them may serve the wanted one */
-function choose(
+export function choose(
   tunnels: readonly FoundTunnel[],
   wanted: string | undefined,
   [other]: readonly OtherVersion[],
@@ -218,7 +218,13 @@ function choose(
     throw new NothingToInspect(`Several tunnels are running: ${slugs}. Choose one with --tunnel`);
   }
   const name = wanted.toLowerCase();
-  const chosen = tunnels.find(({ id }) => id === name) ?? tunnels.find(({ slug }) => slug === name);
+  const named = tunnels.filter(({ slug }) => slug === name);
+  const chosen = tunnels.find(({ id }) => id === name) ?? named[0];
+  // At several relays, or of several accounts.
+  if (chosen?.id !== name && named.length > 1)
+    throw new NothingToInspect(
+      `Several tunnels are called "${wanted}". Choose one with --tunnel ID: ${named.map(({ id, publicUrl }) => `${id} (${publicUrl})`).join(', ')}`,
+    );
   if (chosen === undefined && other !== undefined) throw other;
   if (chosen === undefined)
     throw new NothingToInspect(`You have no tunnel "${wanted}" running on this machine. Running: ${slugs}`);

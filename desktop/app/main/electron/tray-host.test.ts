@@ -28,6 +28,7 @@ const ANSWERS = {
   'no owner': HELLO + NO_OWNER,
   refused: 'REJECTED EXTERNAL\r\n',
   silent: '',
+  'impossible sizes': `${HELLO}l\x02\x01\x01\0\0\0\0\x03\0\0\0\xe9\xff\xff\xff`,
   'no end of signals': HELLO + HELLO.slice(HELLO.indexOf('l\x04')).repeat(200),
 };
 
@@ -62,13 +63,14 @@ describeOnPosix('the tray of a Linux desktop', () => {
     ['host', true, X11],
     ['refused', undefined],
     ['silent', undefined],
+    ['impossible sizes', undefined],
     ['no end of signals', undefined],
   ];
   for (const [answers, expected, more = {}] of cases)
     it(`is ${expected} for ${answers} ${Object.values(more).join(' ')}`, async () => {
       const { env, server, heard } = await bus(ANSWERS[answers]);
       try {
-        const timeoutMs = answers === 'silent' ? 50 : 60_000;
+        const timeoutMs = answers === 'silent' || answers === 'impossible sizes' ? 50 : 60_000;
         assert.equal(await showsTrayIcons({ ...env, ...more }, 1000, timeoutMs), expected);
         if (answers !== 'silent')
           assert.ok(heard().startsWith('\0AUTH EXTERNAL 31303030\r\nBEGIN\r\n'), heard());

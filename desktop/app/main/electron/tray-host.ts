@@ -118,7 +118,10 @@ function readAnswer(received: Buffer): 'yes' | 'no' | 'unknown' {
   let answers = 0;
   for (let at = line + 2; received.length >= at + 16;) {
     const bodyLength = received.readUInt32LE(at + 4);
-    const headLength = (16 + received.readUInt32LE(at + 12) + 7) & ~7;
+    const fieldsLength = received.readUInt32LE(at + 12);
+    // Also keeps the sums below within 32 bits.
+    if (fieldsLength > ANSWERS_MAX_BYTES) break;
+    const headLength = (16 + fieldsLength + 7) & ~7;
     const body = received.subarray(at + headLength, at + headLength + bodyLength);
     if (body.length < bodyLength) break;
     const type = received[at + 1];

@@ -177,13 +177,17 @@ export class Session {
       this.#inBackground('noting that the relay is unreachable', this.signIn.reached(error));
   };
 
+  tunnelViews(): readonly TunnelView[] {
+    return this.tunnelList.tunnels.map(this.#options.viewOf);
+  }
+
   /** see {@link Snapshot} */
   view() {
     const { signIn } = this;
     const isSignedIn = signIn.connection !== undefined;
     return {
       session: signIn.view,
-      tunnels: this.tunnelList.tunnels.map(this.#options.viewOf),
+      tunnels: this.tunnelViews(),
       others: isSignedIn ? this.others.views : [],
       names: isSignedIn ? this.names.views : [],
       diagnostics: this.diagnostics.view,
@@ -211,7 +215,7 @@ export class Session {
 
   /** @returns what is new about its tunnels. @param isSeen whether the user has it in front of them */
   lookForNotices(isSeen: boolean): readonly Notice[] {
-    return this.#notices.look(this.view().tunnels, this.platform.clock.now(), isSeen);
+    return this.#notices.look(this.tunnelViews(), this.platform.clock.now(), isSeen);
   }
 
   /**
