@@ -371,7 +371,7 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
     const owed = this.#owesDrain;
     this.#owesDrain = false;
     for (const piece of this.#after.splice(0)) hasRoom = this.write(piece);
-    if (this.#closing !== undefined && this.#compressing === undefined) return this.#closeNow(this.#closing);
+    if (this.#closing !== undefined && this.#compressing === undefined) return super.close(this.#closing);
     if (owed && hasRoom) super.onStreamDrain();
   }
 
@@ -396,7 +396,7 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
       // Part of a head, which can no longer become complete.
       if (this.#request !== undefined && this.#responses.partial)
         super.write(Buffer.from(this.#responses.text, 'latin1'));
-      return this.#closeNow(code);
+      return super.close(code);
     }
     if (this.#isFinishing) return;
     if (compressing.framing.kind === 'until-close' && isCleanClose(code))
@@ -407,28 +407,13 @@ export class CompressedStream extends StreamFilter implements CompressorHandler 
   /** Sends what the service has sent of an incomplete response, without an end. */
   #breakOff(compressor: Compressor, code: number): void {
     const stop = (): void => {
-      if (!this.#hasEnded) this.#closeNow(code);
+      if (!this.#hasEnded) super.close(code);
     };
     this.#breakTimer = this.#options.clock.setTimeout(stop, COMPRESSION_BREAK_MS);
     compressor.flush(stop);
   }
 
-  override destroy(): void {
-    this.#end();
-    super.destroy();
-  }
-
-  override onStreamClose(code: number): void {
-    this.#end();
-    super.onStreamClose(code);
-  }
-
-  #closeNow(code: number): void {
-    this.#end();
-    super.close(code);
-  }
-
-  #end(): void {
+  protected override ended(): void {
     this.#hasEnded = true;
     this.#breakTimer?.cancel();
     this.#compressing?.compressor.destroy();

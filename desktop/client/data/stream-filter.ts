@@ -57,10 +57,12 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
   }
 
   close(code: number): void {
+    this.ended(!isCleanClose(code));
     this.#inner.close(code);
   }
 
   destroy(): void {
+    this.ended(true);
     this.#inner.destroy();
   }
 
@@ -77,8 +79,16 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
   }
 
   onStreamClose(code: number): void {
+    this.ended(!isCleanClose(code));
     this.#handler?.onStreamClose(code);
   }
+
+  /**
+   * Nothing passes from now on. It may be called several times.
+   *
+   * @param _isBroken whether it ended other than as its two sides intended
+   */
+  protected ended(_isBroken: boolean): void {}
 }
 
 /**
@@ -177,30 +187,15 @@ export class RecordedStream extends StreamFilter {
     return super.write(chunk);
   }
 
-  override close(code: number): void {
-    this.#end(!isCleanClose(code));
-    super.close(code);
-  }
-
-  override destroy(): void {
-    this.#end(true);
-    super.destroy();
-  }
-
-  override onStreamClose(code: number): void {
-    this.#end(!isCleanClose(code));
-    super.onStreamClose(code);
+  protected override ended(isBroken: boolean): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#recording?.end(isBroken);
   }
 
   #open(): Recording {
     const recording = this.#recorder.open(this.#waitedMs);
     if (this.#isConnected) recording.connected();
     return recording;
-  }
-
-  #end(isBroken: boolean): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#recording?.end(isBroken);
   }
 }

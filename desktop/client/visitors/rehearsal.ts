@@ -99,6 +99,7 @@ export class RehearsedStream extends StreamFilter {
   #timer: Timer | undefined;
   /** what has arrived during a delay */
   #held: Buffer[] = [];
+  #heldBytes = 0;
   #isOpaque = false;
   #hasEnded = false;
 
@@ -117,20 +118,11 @@ export class RehearsedStream extends StreamFilter {
     }
   }
 
-  override close(code: number): void {
-    this.#end();
-    super.close(code);
-  }
-
-  override destroy(): void {
-    this.#end();
-    super.destroy();
-  }
-
   /** A sender that gives up during a delay is not served. */
-  override onStreamClose(code: number): void {
-    this.#end();
-    super.onStreamClose(code);
+  protected override ended(): void {
+    this.#hasEnded = true;
+    this.#timer?.cancel();
+    this.#held = [];
   }
 
   /** @returns the bytes after those that were used */
@@ -156,6 +148,7 @@ export class RehearsedStream extends StreamFilter {
     this.#timer = this.#clock.setTimeout(() => {
       this.#timer = undefined;
       const [first = NONE, ...more] = this.#held.splice(0);
+      this.#heldBytes = 0;
       for (const piece of [serve(first), ...more]) this.onStreamData(piece);
       if (!this.#hasEnded) this.resume();
     }, delayMs);
@@ -199,12 +192,7 @@ export class RehearsedStream extends StreamFilter {
   /** A copy: the caller may use its memory again. A paused stream does not show its end, so it is paused late. */
   #hold(bytes: Buffer): void {
     this.#held.push(Buffer.from(bytes));
-    if (this.#held.reduce((sum, { length }) => sum + length, 0) > HELD_MAX_BYTES) this.pause();
-  }
-
-  #end(): void {
-    this.#hasEnded = true;
-    this.#timer?.cancel();
-    this.#held = [];
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes > HELD_MAX_BYTES) this.pause();
   }
 }
