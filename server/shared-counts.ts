@@ -65,16 +65,27 @@ const NONE: Count = [0, 0];
 /** What is left up to a limit is divided by this and the processes: a process may keep so much to itself. */
 const KEPT_SHARE = 4;
 
+/** What one process knows of one count. It is looked up several times for each request, so it is one object. */
+interface Shared {
+  readonly kind: CountKind;
+  readonly name: string;
+  limit: number;
+  count: number;
+  idle: number;
+  /** what the others know of this process */
+  told: number;
+  toldIdle: number;
+  others: number;
+  othersIdle: number;
+}
+
 /** The counts of one process of several. */
 export class SharedCounts implements Counts {
   readonly #processes: number;
   readonly #send: (changes: CountChanges) => void;
-  readonly #own = new Map<string, readonly [...Count, limit: number]>();
-  /** what the others know of this process */
-  readonly #told = new Map<string, Count>();
-  readonly #others = new Map<string, Count>();
-  readonly #listeners = new Map<string, CountListener>();
-  readonly #changed = new Set<string>();
+  readonly #shared = new Map<string, Map<string, Shared>>();
+  readonly #listeners = new Map<CountKind, CountListener>();
+  readonly #changed = new Set<Shared>();
   #spent: string[] = [];
   #displaced: string[] = [];
   #isDue = false;
@@ -89,26 +100,27 @@ export class SharedCounts implements Counts {
   }
 
   set(kind: CountKind, name: string, limit: number, count: number, idle = 0): void {
-    const key = keyOf(kind, name);
-    if (count === 0) this.#own.delete(key);
-    else this.#own.set(key, [count, idle, limit]);
-    this.#review(key);
+    const shared = this.#made(kind, name);
+    shared.limit = limit;
+    shared.count = count;
+    shared.idle = idle;
+    this.#review(shared);
   }
 
   others(kind: CountKind, name: string): number {
-    return this.#others.get(keyOf(kind, name))?.[0] ?? 0;
+    return this.#find(kind, name)?.others ?? 0;
   }
 
   othersIdle(kind: CountKind, name: string): number {
-    return this.#others.get(keyOf(kind, name))?.[1] ?? 0;
+    return this.#find(kind, name)?.othersIdle ?? 0;
   }
 
   displace(kind: CountKind, name: string): boolean {
-    const key = keyOf(kind, name);
-    const [count, idle] = this.#others.get(key) ?? NONE;
-    if (idle === 0) return false;
-    this.#others.set(key, [count - 1, idle - 1]);
-    this.#displaced.push(key);
+    const shared = this.#find(kind, name);
+    if (shared === undefined || shared.othersIdle === 0) return false;
+    shared.others -= 1;
+    shared.othersIdle -= 1;
+    this.#displaced.push(keyOf(kind, name));
     this.#sendSoon();
     return true;
   }
@@ -124,29 +136,62 @@ export class SharedCounts implements Counts {
 
   /** The other processes have changed. */
   hear({ counts, spent, displaced }: CountChanges): void {
-    for (const [key, count] of counts) {
-      if (count[0] === 0) this.#others.delete(key);
-      else this.#others.set(key, count);
-      this.#review(key);
+    for (const [key, [count, idle]] of counts) {
+      const shared = this.#made(...partsOf(key));
+      shared.others = count;
+      shared.othersIdle = idle;
+      this.#review(shared);
     }
-    for (const key of spent) this.#listenerOf(key)?.spent?.(nameOf(key));
-    for (const key of displaced) this.#listenerOf(key)?.giveWay?.(nameOf(key));
+    for (const key of spent) this.#tell(key, (listener, name) => listener.spent?.(name));
+    for (const key of displaced) this.#tell(key, (listener, name) => listener.giveWay?.(name));
   }
 
-  #listenerOf(key: string): CountListener | undefined {
-    return this.#listeners.get(key.slice(0, key.indexOf(' ')));
+  #tell(key: string, what: (listener: CountListener, name: string) => void): void {
+    const [kind, name] = partsOf(key);
+    const listener = this.#listeners.get(kind);
+    if (listener !== undefined) what(listener, name);
+  }
+
+  #find(kind: CountKind, name: string): Shared | undefined {
+    return this.#shared.get(kind)?.get(name);
+  }
+
+  #made(kind: CountKind, name: string): Shared {
+    let ofKind = this.#shared.get(kind);
+    if (ofKind === undefined) this.#shared.set(kind, (ofKind = new Map<string, Shared>()));
+    let shared = ofKind.get(name);
+    if (shared === undefined) {
+      shared = {
+        kind,
+        name,
+        limit: 0,
+        count: 0,
+        idle: 0,
+        told: 0,
+        toldIdle: 0,
+        others: 0,
+        othersIdle: 0,
+      };
+      ofKind.set(name, shared);
+    }
+    return shared;
   }
 
   /** Tells the others what they have to know by now. */
-  #review(key: string): void {
-    const [count, idle, limit] = this.#own.get(key) ?? [...NONE, 0];
-    const [told, toldIdle] = this.#told.get(key) ?? NONE;
+  #review(shared: Shared): void {
+    const { count, idle, told, toldIdle, limit, others } = shared;
     const change = Math.max(Math.abs(count - told), Math.abs(idle - toldIdle));
-    const left = limit - count - (this.#others.get(key)?.[0] ?? 0);
+    if (change === 0) return this.#forgetUnused(shared);
     // Names that are no longer counted are forgotten everywhere.
-    if (change === 0 || (count > 0 && change * KEPT_SHARE * this.#processes <= left)) return;
-    this.#changed.add(key);
+    if (count > 0 && change * KEPT_SHARE * this.#processes <= limit - count - others) return;
+    this.#changed.add(shared);
     this.#sendSoon();
+  }
+
+  #forgetUnused(shared: Shared): void {
+    const { kind, name, count, idle, others } = shared;
+    if (count === 0 && idle === 0 && others === 0 && !this.#changed.has(shared))
+      this.#shared.get(kind)?.delete(name);
   }
 
   #sendSoon(): void {
@@ -154,14 +199,16 @@ export class SharedCounts implements Counts {
     this.#isDue = true;
     setImmediate(() => {
       this.#isDue = false;
-      const counts = [...this.#changed].map((key) => {
-        const [count, idle] = this.#own.get(key) ?? NONE;
-        if (count === 0) this.#told.delete(key);
-        else this.#told.set(key, [count, idle]);
-        return [key, [count, idle]] as const;
+      const changed = [...this.#changed];
+      this.#changed.clear();
+      const counts = changed.map((shared) => {
+        const { kind, name, count, idle } = shared;
+        shared.told = count;
+        shared.toldIdle = idle;
+        this.#forgetUnused(shared);
+        return [keyOf(kind, name), [count, idle]] as const;
       });
       this.#send({ counts, spent: this.#spent, displaced: this.#displaced });
-      this.#changed.clear();
       this.#spent = [];
       this.#displaced = [];
     });
@@ -172,8 +219,9 @@ function keyOf(kind: CountKind, name: string): string {
   return `${kind} ${name}`;
 }
 
-function nameOf(key: string): string {
-  return key.slice(key.indexOf(' ') + 1);
+function partsOf(key: string): [kind: CountKind, name: string] {
+  const space = key.indexOf(' ');
+  return [key.slice(0, space) as CountKind, key.slice(space + 1)];
 }
 
 /** The first process's side: adds up what the others count. */
