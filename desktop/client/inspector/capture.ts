@@ -4,8 +4,11 @@ const INITIAL_BYTES = 1024;
 const SHORT_BYTES = 64;
 /** A larger buffer is not reused for the next message of the same capture, which may be small. */
 const REUSED_MAX_BYTES = 4096;
-/** The last large buffer that a capture gave up. Another large message needs it soon. */
-let spare: Buffer = NOTHING;
+/** Large buffers that are no longer needed, the latest last. Another large message needs one soon. */
+const spares: Buffer[] = [];
+const SPARES_MAX = 4;
+/** More than that is kept in one buffer only. */
+const SPARES_MAX_BYTES = 256 * 1024;
 
 /** The bytes that are recorded of a message, in a buffer that grows up to a limit. */
 export class Capture {
@@ -47,11 +50,31 @@ export class Capture {
     return this.#buffer.length - before;
   }
 
+  /** Copies the captured bytes to a place in a buffer. */
+  copyTo(target: Buffer, start: number): void {
+    if (this.#length <= SHORT_BYTES)
+      for (let index = 0; index < this.#length; index += 1)
+        target[start + index] = this.#buffer[index] as number;
+    else this.#buffer.copy(target, start, 0, this.#length);
+  }
+
+  /** Takes the captured bytes out of the capture, without a copy if they fill its buffer. */
+  take(): Buffer {
+    const { length } = this;
+    const buffer = this.#buffer;
+    if (length === buffer.length) this.#buffer = NOTHING;
+    this.#length = 0;
+    if (length === buffer.length) return buffer;
+    const copy = bufferOf(length, length);
+    buffer.copy(copy, 0, 0, length);
+    return copy;
+  }
+
   /** Clears the capture for another message. */
   clear(): void {
     this.#length = 0;
     if (this.#buffer.length <= REUSED_MAX_BYTES) return;
-    spare = this.#buffer;
+    spareBuffer(this.#buffer);
     this.#buffer = NOTHING;
   }
 
@@ -65,10 +88,16 @@ export class Capture {
 }
 
 /** A buffer of at least that size, and at most a quarter more. */
-function bufferOf(size: number): Buffer {
-  const reused = spare;
+function bufferOf(size: number, max = 1.25 * size): Buffer {
+  const index = spares.findLastIndex(({ length }) => length >= size && length <= max);
   // Not from Node's pool, where a captured byte would keep a whole page in memory.
-  if (reused.length < size || reused.length > 1.25 * size) return Buffer.allocUnsafeSlow(size);
-  spare = NOTHING;
-  return reused;
+  return spares.splice(index, index === -1 ? 0 : 1)[0] ?? Buffer.allocUnsafeSlow(size);
+}
+
+/** Keeps a large buffer for another capture. Nothing may refer to it, or to memory that it shares. */
+export function spareBuffer(buffer: Buffer): void {
+  if (buffer.length <= REUSED_MAX_BYTES) return;
+  spares.push(buffer);
+  const bytes = (): number => spares.reduce((sum, { length }) => sum + length, 0);
+  while (spares.length > SPARES_MAX || (spares.length > 1 && bytes() > SPARES_MAX_BYTES)) spares.shift();
 }

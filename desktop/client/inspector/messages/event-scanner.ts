@@ -157,11 +157,11 @@ export class EventScanner implements Scanner {
     if (data.hasBegun) {
       const event =
         this.#name.size + this.#id.size === 0 ? undefined : { name: this.#name.words, id: this.#id.words };
-      this.#onMessage({ kind: 'event', event, content: data.bytes, size: data.size, isCompressed: false });
+      this.#onMessage({ kind: 'event', event, content: data.capture, size: data.size, isCompressed: false });
     } else if (comment.hasBegun)
       this.#onMessage({
         kind: 'comment',
-        content: comment.bytes,
+        content: comment.capture,
         size: comment.size,
         isCompressed: false,
       });
@@ -191,39 +191,35 @@ class Text {
   hasBegun = false;
   size = 0;
   #max: number;
-  #capture = new Capture();
+  capture = new Capture();
 
   /** @param max number of bytes that are kept */
   constructor(max = RECORDED_BODY_MIN_BYTES) {
     this.#max = max;
   }
 
-  get bytes(): Buffer {
-    return this.#capture.bytes;
-  }
-
   get memory(): number {
-    return this.#capture.capacity;
+    return this.capture.capacity;
   }
 
   /** Its text; `undefined` without one. */
   get words(): string | undefined {
-    return this.size === 0 ? undefined : this.bytes.toString();
+    return this.size === 0 ? undefined : this.capture.bytes.toString();
   }
 
   append(piece: Buffer, start: number, end: number): void {
     this.size += end - start;
-    this.#capture.append(piece, start, end, this.#max);
+    this.capture.append(piece, start, end, this.#max);
   }
 
   clear(): void {
     this.hasBegun = false;
     this.size = 0;
-    this.#capture.clear();
+    this.capture.clear();
   }
 
   forget(): void {
     this.#max = 0;
-    this.#capture = new Capture();
+    this.capture = new Capture();
   }
 }

@@ -11,8 +11,8 @@ import { RECORDED_BODY_MIN_BYTES, type SocketMessage } from '../records.ts';
 
 /** A complete message, as it was seen. */
 export interface ScannedMessage extends Pick<SocketMessage, 'kind' | 'event'> {
-  /** the beginning of its content, unmasked; valid during the call */
-  readonly content: Buffer;
+  /** the beginning of its content, unmasked; valid during the call, and may be taken */
+  readonly content: Capture;
   /** bytes of its whole content, compressed or not */
   readonly size: number;
   /** whether the content is compressed (RFC 7692) */
@@ -188,7 +188,7 @@ export class FrameScanner implements Scanner {
     }
   }
 
-  #tell(opcode: number, { bytes: content }: Capture, size: number, isCompressed: boolean): void {
+  #tell(opcode: number, content: Capture, size: number, isCompressed: boolean): void {
     this.#options.onMessage({ kind: KINDS.get(opcode) ?? 'binary', content, size, isCompressed });
   }
 }

@@ -196,6 +196,22 @@ describe('the messages of a WebSocket', () => {
     assert.equal(log.list().messages.at(-1)?.id, 2100);
   });
 
+  it('keep their content when others take the memory of dropped ones', () => {
+    const log = newLog();
+    // Some of them fill the buffer that they were collected in.
+    for (let id = 1; id <= 60; id += 1)
+      log.push(
+        false,
+        frame(FIN | BINARY, Buffer.alloc(id % 3 === 0 ? 5000 : RECORDED_BODY_MIN_BYTES + 1, id)),
+      );
+    const before = log.list().messages;
+    for (let id = 61; id <= 120; id += 1)
+      log.push(false, frame(FIN | BINARY, Buffer.alloc(RECORDED_BODY_MIN_BYTES, id)));
+    for (const { id, body } of [...before, ...log.list().messages])
+      assert.deepEqual([...new Set(body)], [id]);
+    assert.ok(before.length > 10);
+  });
+
   it('are only counted once they are forgotten', () => {
     const log = newLog();
     log.push(false, Buffer.from([FIN | TEXT, 2, 0x68]));

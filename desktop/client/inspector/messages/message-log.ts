@@ -1,3 +1,4 @@
+import { type Capture, spareBuffer } from '../capture.ts';
 import {
   type MessageCounts,
   fieldValues,
@@ -21,6 +22,8 @@ export const RECORDED_MESSAGES_DROPPED = 64;
 const MESSAGE_BYTES = 128;
 /** Small contents share a buffer of this size. */
 const SLAB_BYTES = 16 * 1024;
+/** Larger ones have a buffer of their own. */
+const SLAB_SHARE_BYTES = SLAB_BYTES / 8;
 const EMPTY = Buffer.alloc(0);
 
 /** A message that is kept; its body is compressed while it is waiting. */
@@ -172,6 +175,7 @@ export class MessageLog {
     else if (isFromVisitor) this.#fromVisitor += 1;
     else this.#fromService += 1;
     if (this.#keepsNothing) return;
+    const isCut = size > content.length;
     const kept: Kept = {
       id: this.#count,
       atMs: this.#atMs,
@@ -180,7 +184,7 @@ export class MessageLog {
       size,
       form: isCompressed ? 'waiting' : 'plain',
       body: this.#copy(content),
-      isCut: size > content.length,
+      isCut,
       event,
     };
     this.#kept.push(kept);
@@ -188,20 +192,18 @@ export class MessageLog {
     this.#drop();
   }
 
-  #copy(content: Buffer): Buffer {
-    if (content.length === 0) return EMPTY;
-    if (content.length > SLAB_BYTES / 8) {
-      const copy = Buffer.allocUnsafeSlow(content.length);
-      content.copy(copy);
-      return copy;
-    }
-    if (this.#slabUsed + content.length > this.#slab.length) {
+  #copy(content: Capture): Buffer {
+    const { length } = content;
+    if (length === 0) return EMPTY;
+    if (length > SLAB_SHARE_BYTES) return content.take();
+    if (this.#slabUsed + length > this.#slab.length) {
       // Not from Node's pool, where a message would keep unrelated memory alive.
       this.#slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
       this.#slabUsed = 0;
     }
     const start = this.#slabUsed;
-    this.#slabUsed += content.copy(this.#slab, start);
+    content.copyTo(this.#slab, start);
+    this.#slabUsed += length;
     return this.#slab.subarray(start, this.#slabUsed);
   }
 
@@ -232,6 +234,7 @@ export class MessageLog {
           waiting.every(({ isCut }) => !isCut),
         );
     }
+    for (const { body } of dropped) if (body.length > SLAB_SHARE_BYTES) spareBuffer(body);
   }
 
   #inflateWaiting(): void {
