@@ -49,8 +49,9 @@ ${measuresTable(samples, ['p99 ms'])}
 ## Several processes
 
 CPU time of all processes of a relay with TLS (\`CULVERT_WORKERS\`) for the same work, as a multiple of what one process takes; "first" is the
-first process's part of it with three. The last columns compare visitors of a relay with two workers: where only the visitor, only the client's
-trunk, or both arrive at another process than the client's control socket, as a multiple of where none does.
+first process's part of it with three. Each process has as many visitors. The last columns compare visitors of a relay with two workers, whose clients have one trunk,
+with those of one process: where no connection, only the visitor's, only the client's trunk, or both arrive at another process than the client's
+control socket.
 
 ${workersTable(samples)}
 
@@ -58,7 +59,7 @@ ${workersTable(samples)}
 `;
 }
 
-const HOPS = ["visitor's hop", "trunk's hop", 'both hops'];
+const HOPS = ['no hop', "visitor's hop", "trunk's hop", 'both hops'];
 
 /** A load for each row. */
 function workersTable(samples: Samples): string {
@@ -76,7 +77,7 @@ function workersTable(samples: Samples): string {
         `${rounded(median(values))} µs`,
         ...['2 processes', '3 processes'].map((peer) => ratio(peer, '1 process')),
         ratio('3 processes', '1 process', ' first process'),
-        ...HOPS.map((peer) => ratio(peer, 'no hop')),
+        ...HOPS.map((peer) => ratio(peer, 'alone')),
       ],
     ];
   });
@@ -174,6 +175,14 @@ const FIGURES: readonly Figure[] = [
     1.3,
     'h2, c4 × 16 streams/culvert/CPU s/10k relay',
     'TLS, keep-alive c16/culvert/CPU s/10k relay',
+  ],
+  [
+    'CPU of a relay with two processes, a request without a hop',
+    'one process',
+    '<=',
+    1.05,
+    'requests/no hop/µs/request',
+    'requests/alone/µs/request',
   ],
   ...['after a minute', 'immediately'].map((when) =>
     figure(

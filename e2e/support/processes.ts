@@ -23,6 +23,12 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
+/** System calls of living processes that have written something so far. */
+export function writesOf(pids: readonly number[]): number {
+  const counts = pids.map((pid) => /^syscw: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1]);
+  return counts.reduce((sum, count) => sum + Number(count), 0);
+}
+
 /** Processes and all their descendants. */
 export function familyOf(...pids: readonly number[]): number[] {
   const parents = new Map<number, number>();

@@ -8,7 +8,7 @@ import { Authority } from '../../support/certificates.ts';
 import { type Child, startProgram } from '../../support/child.ts';
 import { eventually } from '../../support/deadline.ts';
 import { memoryOf } from '../../support/memory.ts';
-import { connectionsOf, cpuSeconds, familyOf, workersOf } from '../../support/processes.ts';
+import { connectionsOf, cpuSeconds, familyOf, workersOf, writesOf } from '../../support/processes.ts';
 import { Culvert, RelayProgram } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { closedPorts } from '../../support/services/listen.ts';
@@ -32,9 +32,9 @@ interface Work extends Pick<Load, 'kind' | 'connections' | 'count' | 'bytes'> {
   readonly unit: string;
 }
 
-const small = { bytes: 29, count: 3000, connections: 16 };
+const small = { bytes: 29, count: 6000, connections: 16 };
 /** Large ones stay on the trunk up to 8 MiB. */
-const bodies = { bytes: 4 * MIB, count: 20, connections: 4, unit: 'MiB' };
+const bodies = { bytes: 4 * MIB, count: 40, connections: 4, unit: 'MiB' };
 const requests: Work = { name: 'requests', kind: 'requests', ...small, unit: 'request' };
 const http2: Work = { name: 'requests, HTTP/2', kind: 'http2', ...small, connections: 4, unit: 'request' };
 const downloads: Work = { name: 'downloads', kind: 'requests', ...bodies };
@@ -42,7 +42,7 @@ const uploads: Work = { name: 'uploads', kind: 'uploads', ...bodies };
 const messages: Work = { name: 'messages', kind: 'messages', ...small, bytes: 100, unit: 'message' };
 const WORKS: readonly Work[] = [
   requests,
-  { name: 'new connections', kind: 'new', bytes: 29, count: 200, connections: 8, unit: 'connection' },
+  { name: 'new connections', kind: 'new', bytes: 29, count: 400, connections: 8, unit: 'connection' },
   http2,
   downloads,
   uploads,
@@ -111,12 +111,17 @@ class Subject {
     return await Culvert.run(scope, relay, relay.bootstrapKey, words, this.#trust);
   }
 
-  /** Visitors who are connected, and have been served once. @param at see {@link Load.at} */
+  /**
+   * Visitors who are connected, and have done the same work before: a new client, and code that was last used otherwise,
+   * take up to three times the CPU for some thousand requests, until Node has compiled it.
+   *
+   * @param at see {@link Load.at}
+   */
   async visitors(scope: Scope, work: Work, { tunnel }: Culvert, at?: number): Promise<Child> {
     const { kind, connections, count, bytes } = work;
     const { protocol, hostname, port } = new URL(tunnel.public_url);
     const address = { host: hostname, port: Number(port), secure: protocol === 'https:' };
-    const load: Load = { ...address, kind, connections, count, bytes, at };
+    const load: Load = { ...address, kind, connections, count, warmUp: count, bytes, at };
     const visitors = startProgram(scope, process.execPath, [VISITORS, JSON.stringify(load)]);
     await visitors.printed(/^ready$/m, WORK_MS);
     return visitors;
@@ -130,14 +135,17 @@ class Subject {
       const visitors = await this.visitors(scope, work, culvert, at);
       const pids = [...new Set([this.relay.child.pid, ...this.workers])];
       const before = pids.map((pid) => cpuSeconds([pid]));
+      const writesBefore = writesOf(pids);
       visitors.kill('SIGUSR2');
       const { p50 } = JSON.parse((await visitors.printed(/^\{.*\}$/m, WORK_MS))[0]) as Result;
       const used = pids.map((pid, index) => cpuSeconds([pid]) - (before[index] ?? 0));
+      const writes = writesOf(pids) - writesBefore;
       const total = used.reduce((sum, seconds) => sum + seconds, 0);
       const units = unit === 'MiB' ? (count * bytes) / MIB : count;
       const served = pids.length > 1 ? used.slice(1) : used;
       samples.add(`${name}/µs/${unit}`, (total / units) * 1e6);
       if (pids.length > 1) samples.add(`${name}/µs/${unit} first process`, ((used[0] ?? 0) / units) * 1e6);
+      samples.add(`${name}/writes/${unit}`, writes / units);
       samples.add(`${name}/share of the busiest`, Math.max(...served) / total);
       samples.add(`${name}/ms at the median`, p50);
     } finally {
@@ -152,7 +160,7 @@ async function measureCounts(
   authority: Authority,
   servicePort: number,
 ): Promise<void> {
-  const subjects: { name: string; subject: Subject }[] = [];
+  const subjects: { name: string; count: number; subject: Subject }[] = [];
   for (const count of COUNTS) {
     const subject = await Subject.start(scope, authority, servicePort, { CULVERT_WORKERS: String(count) });
     const name = `${count} ${count === 1 ? 'process' : 'processes'}`;
@@ -170,18 +178,22 @@ async function measureCounts(
     await subject.visitors(inside, { ...requests, connections: 1000, count: 0 }, culvert);
     addMemory('1,000 visitors');
     await inside.end();
-    subjects.push({ name, subject });
+    subjects.push({ name, count, subject });
   }
   // Other clients in each round: where their connections arrive decides much.
   await inRounds('workers', bench, async (counted, round, inside) => {
     const ready = [];
-    for (const { name, subject } of rotated(subjects, round)) {
-      const http = await subject.openTunnel('http', inside);
-      ready.push({ name, subject, tunnels: { http, tcp: await subject.openTunnel('tcp', inside) } });
+    for (const each of rotated(subjects, round)) {
+      const http = await each.subject.openTunnel('http', inside);
+      ready.push({ ...each, tunnels: { http, tcp: await each.subject.openTunnel('tcp', inside) } });
     }
     for (const work of WORKS) {
-      for (const { name, subject, tunnels } of ready)
-        await subject.measure(counted, `${work.name}/${name}`, work, tunnels[work.tunnel ?? 'http']);
+      for (const { name, count, subject, tunnels } of ready) {
+        // Each process has as much to do at a time: fewer visitors share fewer writes, with one process as well.
+        const connections = work.connections * count;
+        const culvert = tunnels[work.tunnel ?? 'http'];
+        await subject.measure(counted, `${work.name}/${name}`, { ...work, connections }, culvert);
+      }
     }
   });
 }
@@ -203,18 +215,23 @@ async function inRounds(
   }
 }
 
-/** One trunk a tunnel, so that it is at one place. */
+/** One trunk a tunnel, so that it is at one place, also for the relay of one process that they are compared with. */
 async function measureHops(
   scope: Scope,
   bench: Bench,
   authority: Authority,
   servicePort: number,
 ): Promise<void> {
-  const settings = { CULVERT_WORKERS: '2', CULVERT_TRUNKS: '1' };
-  const subject = await Subject.start(scope, authority, servicePort, settings);
+  const start = async (count: string): Promise<Subject> =>
+    await Subject.start(scope, authority, servicePort, { CULVERT_WORKERS: count, CULVERT_TRUNKS: '1' });
+  const [alone, pair] = [await start('1'), await start('2')];
   await inRounds('workers, hops', bench, async (counted, round, inside) => {
-    for (const [name, place] of rotated(Object.entries(PLACES), round)) {
-      const { culvert, visitorsAt } = await placed(inside, subject, place);
+    for (const [name, place] of rotated(Object.entries({ alone: undefined, ...PLACES }), round)) {
+      const subject = place === undefined ? alone : pair;
+      const { culvert, visitorsAt } =
+        place === undefined
+          ? { culvert: await alone.openTunnel('http', inside), visitorsAt: undefined }
+          : await placed(inside, pair, place);
       for (const work of [requests, http2, downloads, uploads, messages])
         await subject.measure(counted, `${work.name}/${name}`, work, culvert, visitorsAt);
     }

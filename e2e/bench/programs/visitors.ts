@@ -1,6 +1,6 @@
 /**
  * `visitors.ts LOAD`: visitors who do a fixed amount of work, described by a {@link Load} in JSON. They print `ready` when
- * they are connected and have been served once, begin with SIGUSR2, and print a {@link Result}.
+ * they are connected and have warmed up, begin with SIGUSR2, and print a {@link Result}.
  */
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
@@ -22,6 +22,8 @@ export interface Load {
   readonly connections: number;
   /** requests or messages of all of them together */
   readonly count: number;
+  /** the same before they are ready; each is served at least once */
+  readonly warmUp: number;
   /** of each body or message */
   readonly bytes: number;
   /** process whose connections alone are used; the others are closed */
@@ -146,23 +148,29 @@ const begin = once(process, 'SIGUSR2');
 const visitors: Work[] = [];
 for (let made = 0; made < load.connections; made += 1) visitors.push(...(await WORKERS[load.kind]()));
 await Promise.all(visitors.map((work) => work()));
+await doAll(load.warmUp);
 console.log('ready');
 // A signal alone does not keep a process waiting.
 const waits = setInterval(() => {}, 1000);
 await begin;
 clearInterval(waits);
-const times: number[] = [];
-let left = load.count;
-await Promise.all(
-  visitors.map(async (work) => {
-    while (left > 0) {
-      left -= 1;
-      const begun = performance.now();
-      await work();
-      times.push(performance.now() - begun);
-    }
-  }),
-);
-const result: Result = { p50: median(times) };
+const result: Result = { p50: median(await doAll(load.count)) };
 console.log(JSON.stringify(result));
 process.exit(0);
+
+/** @returns ms that each unit of work took */
+async function doAll(count: number): Promise<number[]> {
+  const times: number[] = [];
+  let left = count;
+  await Promise.all(
+    visitors.map(async (work) => {
+      while (left > 0) {
+        left -= 1;
+        const begun = performance.now();
+        await work();
+        times.push(performance.now() - begun);
+      }
+    }),
+  );
+  return times;
+}
