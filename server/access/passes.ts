@@ -70,7 +70,7 @@ const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,2200})\.([\w-]{43})$/;
  * Which keys sign a pass: those of a regular visit, those of links and approval requests, which are valid for longer, or
  * those of people who have signed in.
  */
-type PassKind = 'visit' | 'lasting' | 'person';
+export type PassKind = 'visit' | 'lasting' | 'person';
 
 export class Passes {
   readonly #kind: PassKind;

@@ -58,6 +58,19 @@ const NOTHING = Buffer.alloc(0);
  */
 export type AllowedRequest = AllowedVisitor | FormEntry | Promise<Entry | undefined> | undefined;
 
+/** Of a request that the relay itself serves. */
+const WITHOUT_TUNNEL = {
+  repeatable: false,
+  // A kept stream would bypass the scheduler of the API's requests.
+  fresh: true,
+  keepsStream: 'none',
+  host: '',
+  tunnel: undefined,
+  entrant: undefined,
+  mapField: undefined,
+  onHanded() {},
+} as const;
+
 interface UpstreamsOptions {
   readonly context: EdgeContext;
   readonly dialer: Dialer;
@@ -255,17 +268,9 @@ export class Upstreams {
     return {
       target: this.#api,
       head: relayRequestHead(plan.head, target, visitor, this.#limitedAddress(plan.head, peer)),
-      repeatable: false,
-      // A kept stream would bypass the scheduler of the API's requests.
-      fresh: true,
-      keepsStream: 'none',
-      host: '',
-      tunnel: undefined,
-      entrant: undefined,
+      ...WITHOUT_TUNNEL,
       ending: this.#relayEnding,
-      mapField: undefined,
       open: (handler) => this.#api.dial(handler, group),
-      onHanded: () => {},
       outcomes: requests.relay,
     };
   }
@@ -280,16 +285,9 @@ export class Upstreams {
     return {
       target: entry,
       head: NOTHING,
-      repeatable: false,
-      fresh: true,
-      keepsStream: 'none',
-      host: '',
-      tunnel: undefined,
-      entrant: undefined,
+      ...WITHOUT_TUNNEL,
       ending: PLAIN_ENDING,
-      mapField: undefined,
       open: (handler) => dialForm(handler, { length, expectsContinue, respond }),
-      onHanded: () => {},
       outcomes: requests.tunnel,
     };
   }

@@ -7,7 +7,7 @@ import { uriHost } from '../../shared/networks.ts';
 import { AccessCheck, approvalIdOf, linkIdOf } from '../access/access-check.ts';
 import type { ApprovalWaits } from '../access/approval-requests.ts';
 import type { IdentityProvider } from '../access/identity-provider.ts';
-import { KeyRing, LinkTokens, PASS_SECONDS, Passes } from '../access/passes.ts';
+import { KeyRing, LinkTokens, PASS_SECONDS, Passes, type PassKind } from '../access/passes.ts';
 import type { PasswordHashes } from '../access/password-hashes.ts';
 import { Seals } from '../access/seals.ts';
 import {
@@ -414,32 +414,11 @@ async function setUpAccess({
   signInSeconds,
   limit,
 }: AccessSetupOptions): Promise<AccessSetup> {
-  const passKeys: KeyRing = new KeyRing({
-    store,
-    name: 'pass',
-    lifetime: PASS_SECONDS * 1000,
-    clock,
-    changed: () => passes.forget(),
-  });
-  const passes = new Passes('visit', () => passKeys.keys);
+  const { keys: passKeys, passes } = passesOf(store, 'visit', 'pass', PASS_SECONDS);
   // Links and approvals may be valid longer than other passes.
-  const linkKeys: KeyRing = new KeyRing({
-    store,
-    name: 'links',
-    lifetime: LASTING_SECONDS * 1000,
-    clock,
-    changed: () => lastingPasses.forget(),
-  });
-  const lastingPasses = new Passes('lasting', () => linkKeys.keys);
+  const { keys: linkKeys, passes: lastingPasses } = passesOf(store, 'lasting', 'links', LASTING_SECONDS);
   const links = new LinkTokens((since) => linkKeys.keysSince(since));
-  const signInKeys: KeyRing = new KeyRing({
-    store,
-    name: 'sign-in',
-    lifetime: signInSeconds * 1000,
-    clock,
-    changed: () => personPasses.forget(),
-  });
-  const personPasses = new Passes('person', () => signInKeys.keys);
+  const { keys: signInKeys, passes: personPasses } = passesOf(store, 'person', 'sign-in', signInSeconds);
   const seals = new Seals(() => signInKeys.keys, now);
   const signIn = makeSignIn(seals);
   const keys = [passKeys, linkKeys, signInKeys];
@@ -496,6 +475,14 @@ async function setUpAccess({
     keys,
     links,
   };
+}
+
+/** Passes of one kind, with keys of their own. */
+function passesOf(store: Store, kind: PassKind, name: string, seconds: number) {
+  const lifetime = seconds * 1000;
+  const keys: KeyRing = new KeyRing({ store, name, lifetime, clock, changed: () => passes.forget() });
+  const passes = new Passes(kind, () => keys.keys);
+  return { keys, passes };
 }
 
 /** Counts what is good once, at all relays of a cluster. */

@@ -76,11 +76,8 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
     },
     key: async (hash) => void (await copy.deleteFrom('api_keys').where('hash', '=', hash).execute()),
     tunnel: async (id) => {
-      const { numDeletedRows } = await copy
-        .deleteFrom('tunnels')
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      kept.tunnelsClosed += Number(numDeletedRows);
+      const gone = await copy.deleteFrom('tunnels').where('id', '=', id).executeTakeFirstOrThrow();
+      kept.tunnelsClosed += Number(gone.numDeletedRows);
     },
     domain: async (id) => {
       const claim = await copy.deleteFrom('domains').where('id', '=', id).returningAll().executeTakeFirst();
@@ -90,18 +87,15 @@ async function keepRemoved(replaced: Db, copy: Db, kept: KeptEndings, now: numbe
       kept.domainsRemoved += 1;
     },
     agent: async (id) => {
-      const { numDeletedRows } = await copy
-        .deleteFrom('agents')
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow();
-      kept.agentsRevoked += Number(numDeletedRows);
+      const gone = await copy.deleteFrom('agents').where('id', '=', id).executeTakeFirstOrThrow();
+      kept.agentsRevoked += Number(gone.numDeletedRows);
     },
     name: async (scope) => {
-      const { numDeletedRows } = await copy
+      const gone = await copy
         .deleteFrom('kept_names')
         .where('linkScope', '=', scope)
         .executeTakeFirstOrThrow();
-      kept.namesReleased += Number(numDeletedRows);
+      kept.namesReleased += Number(gone.numDeletedRows);
     },
   };
   const endings = await replaced.selectFrom('endings').selectAll().execute();
