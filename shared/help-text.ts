@@ -1,4 +1,4 @@
-/** Layout of the help of both programs, and what a user may have meant to type. */
+/** Layout of the help and the tables of both programs, and what a user may have meant to type. */
 
 /** Columns up to the explanations. */
 const INDENT = 28;
@@ -74,4 +74,18 @@ function distance(a: string, b: string): number {
 
 function at(row: readonly number[], index: number): number {
   return row[index] ?? Infinity;
+}
+
+/** @returns the rows as lines, with columns as wide as their widest cell */
+export function table(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
 }

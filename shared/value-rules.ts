@@ -34,6 +34,17 @@ export const NAME_PATTERN = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/;
 /** The relay's title in its API description (`/v1/openapi.json`). */
 export const RELAY_TITLE = 'Culvert relay';
 
+/** The relay's version, read from its API description; `undefined` if the description is of something else. */
+export function relayVersionIn(description: string): string | undefined {
+  try {
+    const { info } = JSON.parse(description) as { info?: { title?: unknown; version?: unknown } };
+    const isVersion = typeof info?.version === 'string' && /^[\w.+-]{1,40}$/.test(info.version);
+    return info?.title === RELAY_TITLE && isVersion ? String(info.version) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A rule for a value, with its description. */
 export interface ValueRule {
   accepts(value: unknown): boolean;

@@ -68,3 +68,8 @@ function decrypted(bytes: Buffer, key: Buffer, purpose: string): string | undefi
     return undefined;
   }
 }
+
+/** A digest of a secret, for where the secret itself may be read. */
+export function digestOf(text: string): string {
+  return hash('sha256', text, 'base64url');
+}

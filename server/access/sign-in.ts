@@ -12,7 +12,7 @@ import { BusyError, type Turnstile } from '../turnstile.ts';
 import type { AccessPolicy } from './access-policy.ts';
 import { type IdentityProvider, NotProvenError, ProviderAwayError } from './identity-provider.ts';
 import { personOf, visitorBySignIn } from './people.ts';
-import type { Seals } from './seals.ts';
+import { digestOf, type Seals } from './seals.ts';
 
 /** How long a person may take to sign in at the identity provider. */
 export const SIGN_IN_SECONDS = 600;
@@ -307,8 +307,4 @@ function wantedAgain(target: string, max: number): string {
 function only(parameters: URLSearchParams, name: string): string {
   const [value = '', ...more] = parameters.getAll(name);
   return more.length === 0 ? value : '';
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url');
 }

@@ -3,10 +3,10 @@
  * person approves in a browser. The request is sealed in the address of the page, and approving it creates an invitation
  * whose token only the program knows: so the relay remembers no request, and keys come from invitations alone.
  */
-import { hash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { quoted } from '../../shared/unprintable.ts';
 import { SignInRules, signedInOf } from '../access/people.ts';
-import type { Opened, Seals } from '../access/seals.ts';
+import { digestOf, type Opened, type Seals } from '../access/seals.ts';
 import type { SignInTunnel } from '../access/sign-in.ts';
 import { KEY_LABEL_MAX_LENGTH } from '../administration/given.ts';
 import type { Clock } from '../clock.ts';
@@ -150,8 +150,4 @@ export class Logins {
   #contentOf(opened: Opened | undefined): unknown {
     return opened === undefined || opened.isLate ? undefined : opened.content;
   }
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url');
 }

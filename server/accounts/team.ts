@@ -2,7 +2,7 @@
  * The people of an account: an owner invites and revokes them, and sees what they have done (protocol.md section 15).
  * Invitations are addresses that give their recipient a key of the account, so that no key has to be sent (section 13).
  */
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError, withValues } from '../../shared/errors.ts';
 import { INVITATION_TOKEN } from '../../shared/team.ts';
 import { quoted } from '../../shared/unprintable.ts';
@@ -20,6 +20,7 @@ import type {
 import { FullError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import { type IssuedKey, newKey } from './accounts.ts';
+import { hashKey } from './api-keys.ts';
 import { CredentialLookups } from './credential-lookups.ts';
 
 /** Maximum number of times per minute that an IP address may open or accept an invitation that is not valid. */
@@ -169,7 +170,10 @@ export function newInvitation(
   const token = randomBytes(TOKEN_BYTES).toString('base64url');
   const createdAt = clock.now();
   const times = { createdAt, expiresAt: createdAt + ttl * 1000 };
-  return { token, record: { id: randomUUID(), accountId: account.id, hash: hashOf(token), label, ...times } };
+  return {
+    token,
+    record: { id: randomUUID(), accountId: account.id, hash: hashKey(token), label, ...times },
+  };
 }
 
 /** A key created by accepting an invitation. */
@@ -211,7 +215,7 @@ export class Invitations {
     const { store, clock } = this.#options;
     if (!INVITATION_TOKEN.test(token)) throw new ApiError(API_ERRORS.invitationNotFound);
     return await this.#lookups.find(address, () =>
-      orUnavailable(store.findInvitation(hashOf(token), clock.now())),
+      orUnavailable(store.findInvitation(hashKey(token), clock.now())),
     );
   }
 
@@ -240,8 +244,4 @@ export class Invitations {
     log('invitation taken', { account: account.id, invitation: id });
     return { ...issued, account };
   }
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }

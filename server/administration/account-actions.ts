@@ -1,8 +1,9 @@
 /** `culvert-relay account …`, and `/v1/admin/accounts`. */
 import { described, object, objectSchema, optional } from '../../shared/fields.ts';
+import { table } from '../../shared/help-text.ts';
 import { API_KEY } from '../../shared/team.ts';
 import { PLANS } from '../../shared/tunnel.ts';
-import { type AdminActions, given as field, listed, listing, suspension, table } from './action.ts';
+import { type AdminActions, given as field, listed, listing, suspension } from './action.ts';
 import type { MadeAccount } from './administration.ts';
 import { ACCOUNT_NAME_RULE, type Given, isAccountName, REASON_MAX_LENGTH } from './given.ts';
 import { ADMIN_ACCOUNT, viewAccount } from './views.ts';

@@ -1,6 +1,7 @@
 /** Admin actions as rows: the command with its help, the call of the API and its description follow from each. */
 import { type Field, type JsonObject, listOf, object, withDefault } from '../../shared/fields.ts';
 import type { API_ERRORS } from '../../shared/errors.ts';
+import { table } from '../../shared/help-text.ts';
 import type { Administration } from './administration.ts';
 import type { Given } from './given.ts';
 
@@ -131,18 +132,4 @@ export function tableOf<View extends object>(views: readonly View[], columns: Co
 /** The last column of lists, which has no title. */
 export function suspension({ suspended }: { readonly suspended?: string | null }): string {
   return suspended === undefined || suspended === null ? '' : `suspended: ${suspended}`;
-}
-
-/** @returns the rows as lines, with columns as wide as their widest cell */
-export function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -11,7 +11,7 @@ import type { Clock } from '../clock.ts';
 import { ConflictError, orUnavailable } from '../store/store-errors.ts';
 import type { Store } from '../store/store.ts';
 import type { ApiContext } from './guards.ts';
-import { type ApiDeps, type ErrorName, idOf, type Route } from './route.ts';
+import { type ApiDeps, type ErrorName, idOf, partsOf, type Route } from './route.ts';
 
 const ROWS = [ACCOUNT_ACTIONS, KEY_ACTIONS, TUNNEL_ACTIONS, INVITE_ACTIONS, RELAY_ACTIONS];
 
@@ -30,11 +30,10 @@ export function adminRoutes(deps: ApiDeps): Route[] {
 function routeOf(row: AdminAction, { admin, clock, addresses }: ApiDeps): Route | undefined {
   if (row.route === undefined) return undefined;
   const [call, id, shows, { summary = row.summary, query, takes, errors = [] } = {}] = row.route;
-  const [method, path] = call.split(' ') as [Method, string];
+  const [method, path] = partsOf(call);
   const [status, description, ...implied] = METHODS[method];
   return {
-    method,
-    path: `/v1/admin${path}`,
+    call: `${method} /v1/admin${path}`,
     id,
     tag: 'Administration',
     summary,

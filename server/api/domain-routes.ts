@@ -9,10 +9,11 @@ import {
   type DomainCheck,
   readAddDomain,
 } from '../../shared/domains.ts';
+import { timestamp, timestampOr } from '../administration/views.ts';
 import type { Finding } from '../domains/domain-check.ts';
 import { DOMAIN_CLAIM_MS, DOMAIN_GRACE_MS } from '../domains/domain-watch.ts';
 import type { DomainRecord } from '../store/records.ts';
-import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
+import { type ApiDeps, idOf, type Route, statusOf } from './route.ts';
 import { DOMAIN_CALLS_BURST, DOMAIN_CALLS_PER_MINUTE } from './scheduler.ts';
 
 const REMOVED = statusOf('removed', 'Removed');
@@ -25,17 +26,16 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       domain: claim.domain,
       status: claim.verifiedAt === null ? 'pending' : 'verified',
       records: await domains.recordsOf(claim),
-      created_at: rfc3339(claim.createdAt),
-      verified_at: orNull(claim.verifiedAt),
-      failing_since: orNull(claim.failingSince),
-      ends_at: orNull(endOf(claim)),
+      created_at: timestamp(claim.createdAt),
+      verified_at: timestampOr(null, claim.verifiedAt),
+      failing_since: timestampOr(null, claim.failingSince),
+      ends_at: timestampOr(null, endOf(claim)),
     };
   }
 
   return [
     {
-      method: 'post',
-      path: '/v1/domains',
+      call: 'post /v1/domains',
       id: 'addDomain',
       tag: 'Domains',
       summary: 'Claim a domain',
@@ -53,8 +53,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       },
     },
     {
-      method: 'get',
-      path: '/v1/domains',
+      call: 'get /v1/domains',
       id: 'listDomains',
       tag: 'Domains',
       summary: "List the account's domains",
@@ -67,8 +66,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       },
     },
     {
-      method: 'get',
-      path: '/v1/domains/{id}',
+      call: 'get /v1/domains/{id}',
       id: 'getDomain',
       tag: 'Domains',
       summary: 'Get a domain',
@@ -78,8 +76,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       handle: async (ctx) => await view(await domains.get(ctx.state.account, idOf(ctx))),
     },
     {
-      method: 'delete',
-      path: '/v1/domains/{id}',
+      call: 'delete /v1/domains/{id}',
       id: 'removeDomain',
       tag: 'Domains',
       summary: 'Remove a domain',
@@ -94,8 +91,7 @@ export function domainRoutes({ domains, writes }: ApiDeps): Route[] {
       },
     },
     {
-      method: 'post',
-      path: '/v1/domains/{id}/verify',
+      call: 'post /v1/domains/{id}/verify',
       id: 'verifyDomain',
       tag: 'Domains',
       summary: 'Verify a domain',
@@ -119,8 +115,4 @@ function viewCheck({ what, ok, found, problem }: Finding): DomainCheck {
 function endOf({ verifiedAt, failingSince, createdAt }: DomainRecord): number | null {
   if (verifiedAt === null) return createdAt + DOMAIN_CLAIM_MS;
   return failingSince === null ? null : failingSince + DOMAIN_GRACE_MS;
-}
-
-function orNull(wallTime: number | null): string | null {
-  return wallTime === null ? null : rfc3339(wallTime);
 }

@@ -221,10 +221,14 @@ export function readBody(): ApiMiddleware {
     jsonLimit: `${BODY_MAX_BYTES}b`,
     // Ignored, as any unknown field.
     onProtoPoisoning: 'remove',
-    onerror: refuseBody,
   };
-  const parse = bodyParser(options) as ApiMiddleware;
-  return async function readJson(ctx, next) {
+  return readBodyAs(options);
+}
+
+/** @returns middleware that throws ApiError 400 for a body that the options do not accept, 413 for one that is too large */
+export function readBodyAs(options: bodyParser.Options): ApiMiddleware {
+  const parse = bodyParser({ ...options, onerror: refuseBody }) as ApiMiddleware;
+  return async function readAll(ctx, next) {
     // The parser would decompress it, and wait forever if it ends early.
     if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
     await parse(ctx, next);

@@ -2,15 +2,14 @@
 import type { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { objectSchema } from '../../shared/fields.ts';
-import { cookiesIn } from '../../shared/http1/fields.ts';
 import { LOGIN, LOGIN_DIGEST, type Login, loginCode } from '../../shared/logins.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import { ARRIVAL_PARAMETER } from '../access/sign-in.ts';
 import { LOGIN_PLACE, LOGIN_SECONDS, type LoginRequest } from '../accounts/logins.ts';
 import { shownVisitor } from '../access/access-check.ts';
-import { signingBrowser } from '../edge/request-head.ts';
+import { button } from '../edge/sign-in-pages.ts';
 import type { ApiContext, ApiState } from './guards.ts';
-import { respondWithPage } from './pages.ts';
+import { browserOf, respondWithPage } from './pages.ts';
 import type { ApiDeps, Route } from './route.ts';
 import { addressOf, MACHINE_SCHEMA, readMachine } from './team-routes.ts';
 
@@ -20,8 +19,7 @@ const PLACE = { tunnelId: LOGIN_PLACE, host: null, prefix: '' };
 export function loginRoutes({ logins, signIn, addresses }: ApiDeps): Route[] {
   return [
     {
-      method: 'post',
-      path: '/v1/logins',
+      call: 'post /v1/logins',
       id: 'beginLogin',
       tag: 'Invitations',
       summary: 'Ask for a key for a person who signs in',
@@ -69,15 +67,11 @@ export function addLogin(router: Router<ApiState>, { logins, signIn, contact }: 
     respondWithPage(ctx, status, page(title, html, undefined, contact), "'self'");
   }
 
-  function browserOf(ctx: ApiContext) {
-    return signingBrowser((name) => cookiesIn(ctx.get('cookie'), name), 'relay', signIn.isSecure);
-  }
-
   router.get(`${PAGE_PATH}/:ticket`, async function showLogin(ctx: ApiContext): Promise<void> {
     const ticket = ctx.params['ticket'] ?? '';
     const request = logins.open(ticket);
     if (request === undefined) return respond(ctx, 400, 'Too late', ENDED);
-    const browser = browserOf(ctx);
+    const browser = browserOf(ctx, signIn.isSecure);
     const again = `${PAGE_PATH}/${ticket}`;
     const begin = (isOther: boolean) => signIn.begin({ ...PLACE, target: again }, browser.value, isOther);
     ctx.set('Set-Cookie', browser.cookie);
@@ -88,7 +82,7 @@ export function addLogin(router: Router<ApiState>, { logins, signIn, contact }: 
     }
     const visitor = await signIn.arrive(arrival, PLACE, browser.values);
     if (visitor === undefined)
-      return respond(ctx, 400, 'The sign-in did not work', link(again, 'Sign in again'));
+      return respond(ctx, 400, 'The sign-in did not work', button(again, 'Sign in again'));
     const account = logins.accountFor(visitor);
     const person = shownVisitor(visitor).slice('user:'.length);
     if (account === undefined)
@@ -99,7 +93,8 @@ export function addLogin(router: Router<ApiState>, { logins, signIn, contact }: 
 
   router.post(`${PAGE_PATH}/:offer`, async function approveLogin(ctx: ApiContext): Promise<void> {
     const offer = ctx.params['offer'] ?? '';
-    if (!(await logins.approve(offer, browserOf(ctx).values))) return respond(ctx, 400, 'Too late', ENDED);
+    if (!(await logins.approve(offer, browserOf(ctx, signIn.isSecure).values)))
+      return respond(ctx, 400, 'Too late', ENDED);
     respond(ctx, 200, 'You are signed in', '<p>Go back to your terminal. You can close this page.</p>');
   });
 }
@@ -107,13 +102,9 @@ export function addLogin(router: Router<ApiState>, { logins, signIn, contact }: 
 const ENDED =
   '<p>This request has ended or was used. Run <code>culvert login</code> again. If you did not run it, close this page.</p>';
 
-function link(address: string, text: string): string {
-  return `<p><a class="go" href="${escapeHtml(address)}">${text}</a></p>`;
-}
-
 function refusedHtml(person: string, other: string): string {
   return `<p>You signed in as ${escapeHtml(person)}. Ask the operator of this relay for an account.</p>
-${link(other, 'Sign in as somebody else')}`;
+${button(other, 'Sign in as somebody else')}`;
 }
 
 /** Whoever sends somebody the address of this page gets that person's key: the code shows whose terminal it is. */

@@ -8,8 +8,9 @@ import {
   readKeepName,
   readNameChanges,
 } from '../../shared/names.ts';
+import { timestamp } from '../administration/views.ts';
 import type { NameWithTunnel } from '../tunnels/kept-names.ts';
-import { type ApiDeps, idOf, rfc3339, type Route, statusOf } from './route.ts';
+import { type ApiDeps, idOf, type Route, statusOf } from './route.ts';
 
 const RELEASED = statusOf('released', 'Released');
 
@@ -18,17 +19,16 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
     const { name, createdAt, away, until } = kept;
     return {
       name,
-      created_at: rfc3339(createdAt),
+      created_at: timestamp(createdAt),
       away,
-      until: until === null || until <= clock.now() ? null : rfc3339(until),
+      until: until === null || until <= clock.now() ? null : timestamp(until),
       tunnel_id: tunnelId,
     };
   }
 
   return [
     {
-      method: 'post',
-      path: '/v1/names',
+      call: 'post /v1/names',
       id: 'keepName',
       tag: 'Names',
       summary: 'Keep a name',
@@ -52,8 +52,7 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       },
     },
     {
-      method: 'get',
-      path: '/v1/names',
+      call: 'get /v1/names',
       id: 'listNames',
       tag: 'Names',
       summary: "List the account's kept names",
@@ -62,8 +61,7 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       handle: async (ctx) => ({ names: (await names.list(ctx.state.account)).map(view) }),
     },
     {
-      method: 'put',
-      path: '/v1/names/{name}',
+      call: 'put /v1/names/{name}',
       id: 'changeName',
       tag: 'Names',
       summary: 'Say what visitors read at a kept name',
@@ -80,8 +78,7 @@ export function nameRoutes({ names, writes, clock }: ApiDeps): Route[] {
       },
     },
     {
-      method: 'delete',
-      path: '/v1/names/{name}',
+      call: 'delete /v1/names/{name}',
       id: 'releaseName',
       tag: 'Names',
       summary: 'Release a kept name',

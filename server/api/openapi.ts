@@ -6,7 +6,7 @@ import { API_KEY_PATTERN, RELAY_TITLE } from '../../shared/value-rules.ts';
 import { VERSION } from '../../shared/version.ts';
 import { REQUEST_ID_FIELD } from '../log.ts';
 import { BODY_MAX_BYTES } from './guards.ts';
-import { CALLERS, type ErrorName, type Result, type Route, TAGS } from './route.ts';
+import { CALLERS, type ErrorName, partsOf, type Result, type Route, TAGS } from './route.ts';
 
 const ID = '4f2a6c1e-93d0-4b7e-8a55-0c9d1e3f7a62';
 const SHORT_ID = '9f86d081884c7d65';
@@ -136,7 +136,10 @@ const BY_PLACE: Readonly<Record<string, string>> = {
 export function openApiDocument(routes: readonly Route[], publicUrl: URL): JsonObject {
   const components = new Components();
   const paths: Record<string, Record<string, JsonObject>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operation(route, components);
+  for (const route of routes) {
+    const [method, path] = partsOf(route.call);
+    (paths[path] ??= {})[method] = operation(route, components);
+  }
   return {
     openapi: '3.1.1',
     info: {
@@ -201,9 +204,9 @@ function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
 }
 
 function operation(route: Route, components: Components): JsonObject {
-  const { id, tag, summary, description, query = {}, path, body, results } = route;
+  const { id, tag, summary, description, query = {}, call, body, results } = route;
   const errors = errorsOf(route);
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+  const inPath = [...call.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,

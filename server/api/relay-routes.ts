@@ -40,8 +40,7 @@ export function relayRoutes(
 
   return [
     {
-      method: 'get',
-      path: '/v1/account',
+      call: 'get /v1/account',
       id: 'getAccount',
       tag: 'Account',
       summary: "Get the key's account and its limits",
@@ -51,8 +50,7 @@ export function relayRoutes(
         viewAccount(ctx.state.account, ctx.state.caller.scope, { ...ttl, ...admin }, signIn.offered),
     },
     {
-      method: 'get',
-      path: '/v1/ask',
+      call: 'get /v1/ask',
       id: 'askForName',
       tag: 'Relay',
       summary: 'Check whether the relay serves a host',
@@ -75,8 +73,7 @@ export function relayRoutes(
       },
     },
     {
-      method: 'get',
-      path: '/v1/openapi.json',
+      call: 'get /v1/openapi.json',
       id: 'getOpenApi',
       tag: 'Relay',
       summary: 'Get the OpenAPI document',
@@ -85,8 +82,7 @@ export function relayRoutes(
       handle: document,
     },
     {
-      method: 'get',
-      path: '/healthz',
+      call: 'get /healthz',
       id: 'getHealth',
       tag: 'Relay',
       summary: 'Check that the process is running',
@@ -95,8 +91,7 @@ export function relayRoutes(
       handle: () => HEALTHY.body,
     },
     {
-      method: 'get',
-      path: '/readyz',
+      call: 'get /readyz',
       id: 'getReadiness',
       tag: 'Relay',
       summary: 'Check that the relay is ready',
@@ -109,8 +104,7 @@ export function relayRoutes(
       },
     },
     {
-      method: 'get',
-      path: '/ws/control',
+      call: 'get /ws/control',
       id: 'openControlSocket',
       tag: 'WebSockets',
       summary: "Open a tunnel's control WebSocket",
@@ -126,8 +120,7 @@ export function relayRoutes(
       handle: requireUpgrade,
     },
     {
-      method: 'get',
-      path: '/ws/data',
+      call: 'get /ws/data',
       id: 'openDataSocket',
       tag: 'WebSockets',
       summary: 'Open the data WebSocket for one inbound connection',
@@ -142,8 +135,7 @@ export function relayRoutes(
       handle: requireUpgrade,
     },
     {
-      method: 'get',
-      path: '/ws/trunk',
+      call: 'get /ws/trunk',
       id: 'openTrunk',
       tag: 'WebSockets',
       summary: "Open a connection that a tunnel's visitors share, for Culvert's own client",

@@ -8,6 +8,7 @@ import type { SignIn } from '../access/sign-in.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Logins } from '../accounts/logins.ts';
 import type { Invitations } from '../accounts/team.ts';
+import type { Method } from '../administration/action.ts';
 import type { OwnNames } from '../administration/given.ts';
 import type { Hub } from '../clients/hub.ts';
 import type { Clock } from '../clock.ts';
@@ -39,9 +40,8 @@ import {
 import type { RequestScheduler } from './scheduler.ts';
 
 export interface Route {
-  readonly method: 'get' | 'post' | 'put' | 'delete';
-  /** as OpenAPI writes it, such as `/v1/tunnels/{id}` */
-  readonly path: string;
+  /** the path as OpenAPI writes it, such as `get /v1/tunnels/{id}` */
+  readonly call: `${Method} /${string}`;
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
@@ -138,6 +138,11 @@ export interface ApiDeps {
   readonly isNamed: (host: string) => boolean | Promise<boolean>;
 }
 
+/** The method and the path of a call. */
+export function partsOf(call: Route['call']): readonly [Method, path: string] {
+  return call.split(' ') as [Method, string];
+}
+
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function routerOf(
   routes: readonly Route[],
@@ -156,7 +161,7 @@ export function routerOf(
   const reach = reachTunnel(tunnels);
   const anotherTurn = waitForTurn(turns);
   const router = new Router<ApiState>({ strict: true, sensitive: true });
-  for (const { method, path, caller, body, results, guards = [], handle } of routes) {
+  for (const { call, caller, body, results, guards = [], handle } of routes) {
     const steps: ApiMiddleware[] = [];
     const key = keys[caller];
     if (key !== undefined) steps.push(key);
@@ -173,6 +178,7 @@ export function routerOf(
       ctx.status = Number(status);
       ctx.body = await handle(ctx);
     });
+    const [method, path] = partsOf(call);
     router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), ...steps);
   }
   return router;
@@ -191,9 +197,4 @@ export function partOf(ctx: ApiContext): string {
 /** A response of one word. */
 export function statusOf(word: string, title: string) {
   return { schema: objectSchema({ status: onlyValue(word) }, title), body: { status: word } };
-}
-
-/** @returns in UTC with milliseconds, as JavaScript writes ISO strings */
-export function rfc3339(wallTime: number): string {
-  return new Date(wallTime).toISOString();
 }

@@ -2,32 +2,26 @@
 import type { Router } from '@koa/router';
 import type { Next } from 'koa';
 import { API_ERRORS, ApiError, VISITOR_ERRORS } from '../../shared/errors.ts';
-import { cookiesIn } from '../../shared/http1/fields.ts';
 import { page } from '../../shared/page.ts';
 import { CALLBACK_PATH, type SignIn, SIGN_IN_PATH, type Step } from '../access/sign-in.ts';
 import { networkOf } from '../address-network.ts';
-import { type SigningBrowser, signingBrowser } from '../edge/request-head.ts';
 import { SIGN_IN_RETRY_SECONDS, signInHtml } from '../edge/sign-in-pages.ts';
 import type { ApiContext, ApiState } from './guards.ts';
-import { respondWithPage, wantsPage } from './pages.ts';
+import { browserOf, respondWithPage, wantsPage } from './pages.ts';
 
 /** @param contact address of a link for complaints */
 export function addSignIn(router: Router<ApiState>, signIn: SignIn, contact: string | undefined): void {
-  function browserOf(ctx: ApiContext): SigningBrowser {
-    return signingBrowser((name) => cookiesIn(ctx.get('cookie'), name), 'relay', signIn.isSecure);
-  }
-
   router.get([SIGN_IN_PATH, CALLBACK_PATH], refuseHead);
 
   router.get(SIGN_IN_PATH, async function beginSignIn(ctx: ApiContext): Promise<void> {
-    const { value, cookie } = browserOf(ctx);
+    const { value, cookie } = browserOf(ctx, signIn.isSecure);
     const step = await signIn.depart(parametersOf(ctx), value);
     if (step.kind === 'onward') ctx.set('Set-Cookie', cookie);
     respond(ctx, step, contact);
   });
 
   router.get(CALLBACK_PATH, async function finishSignIn(ctx: ApiContext): Promise<void> {
-    const { values } = browserOf(ctx);
+    const { values } = browserOf(ctx, signIn.isSecure);
     // The edge adds the field unless the request comes from this machine.
     const network = networkOf(ctx.get('x-forwarded-for'));
     respond(ctx, await signIn.finish(parametersOf(ctx), values, network), contact);

@@ -25,13 +25,13 @@ import { shownScope } from '../accounts/api-keys.ts';
 import { Team } from '../accounts/team.ts';
 import * as rules from '../administration/given.ts';
 import { INVITE_TTL_CEILING_SECONDS, KEY_LABEL_MAX_LENGTH } from '../administration/given.ts';
-import { timestampOr } from '../administration/views.ts';
+import { timestamp, timestampOr } from '../administration/views.ts';
 import type { System } from '../downloads/downloads.ts';
 import { AUDIT_MAX, type OpenInvitation } from '../store/records.ts';
 import { installLines } from './download-routes.ts';
 import type { ApiContext, ApiState } from './guards.ts';
 import { respondWithPage, wantsPage } from './pages.ts';
-import { type ApiDeps, idOf, rfc3339, type Route } from './route.ts';
+import { type ApiDeps, idOf, type Route } from './route.ts';
 
 /** Maximum number of people that an owner can invite in one request. */
 const TEAM_INVITES_AT_ONCE_MAX = 100;
@@ -41,8 +41,7 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
   const { origin } = addresses.publicUrl;
   return [
     {
-      method: 'get',
-      path: '/v1/team',
+      call: 'get /v1/team',
       id: 'listTeam',
       tag: 'Team',
       summary: "List the account's keys and open invitations",
@@ -57,21 +56,20 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
             label,
             hint,
             scope: shownScope(scope),
-            created_at: rfc3339(createdAt),
+            created_at: timestamp(createdAt),
             last_used_at: timestampOr(null, lastUsedAt),
             expires_at: timestampOr(null, expiresAt),
           })),
           invites: invitations.map(({ id, label, expiresAt }) => ({
             id,
             label,
-            expires_at: rfc3339(expiresAt),
+            expires_at: timestamp(expiresAt),
           })),
         };
       },
     },
     {
-      method: 'post',
-      path: '/v1/team/invites',
+      call: 'post /v1/team/invites',
       id: 'inviteToTeam',
       tag: 'Team',
       summary: 'Invite people to the account',
@@ -88,14 +86,13 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
         ctx.set('Cache-Control', 'no-store');
         return {
           invites: made.map(({ token, record: { id, label, expiresAt } }) => {
-            return { id, label, expires_at: rfc3339(expiresAt), url: invitationUrl(origin, token) };
+            return { id, label, expires_at: timestamp(expiresAt), url: invitationUrl(origin, token) };
           }),
         };
       },
     },
     {
-      method: 'get',
-      path: '/v1/team/audit',
+      call: 'get /v1/team/audit',
       id: 'teamAudit',
       tag: 'Team',
       summary: "List what the account's people and the operator have done",
@@ -108,7 +105,7 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
         ctx.set('Cache-Control', 'no-store');
         return {
           acts: acts.map(({ at, actor, action, subject, detail, accountId }) => ({
-            at: rfc3339(at),
+            at: timestamp(at),
             // Neither the operator's accounts on that machine nor keys of other accounts.
             actor: accountId === ctx.state.account.id || actor.startsWith('invite:') ? actor : 'operator',
             action,
@@ -119,8 +116,7 @@ export function teamRoutes({ admin, clock, addresses, writes }: ApiDeps): Route[
       },
     },
     {
-      method: 'delete',
-      path: '/v1/team/{id}',
+      call: 'delete /v1/team/{id}',
       id: 'revokeFromTeam',
       tag: 'Team',
       summary: 'Revoke a key or an invitation of the account',
@@ -178,8 +174,7 @@ function readTtl(ttl: unknown): number {
 export function inviteRoutes({ invitations, addresses }: ApiDeps): Route[] {
   return [
     {
-      method: 'post',
-      path: '/v1/invites/{token}',
+      call: 'post /v1/invites/{token}',
       id: 'takeInvitation',
       tag: 'Invitations',
       summary: 'Accept an invitation',
@@ -219,7 +214,7 @@ export function addPages(router: Router<ApiState>, deps: ApiDeps): void {
       }
       const { account, expiresAt } = found;
       ctx.set('Cache-Control', 'no-store');
-      ctx.body = { account: account.name, expires_at: rfc3339(expiresAt) } satisfies OpenInvite;
+      ctx.body = { account: account.name, expires_at: timestamp(expiresAt) } satisfies OpenInvite;
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 404 || !wantsPage(ctx)) throw error;
       respondWithPage(ctx, 404, endedInvitationPage(options));

@@ -19,6 +19,7 @@ import {
   readExtendTunnel,
 } from '../../shared/tunnel-requests.ts';
 import { TUNNEL, type Tunnel, TUNNEL_LIST } from '../../shared/tunnel.ts';
+import { timestamp, timestampOr } from '../administration/views.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { type PreparedAccess, withMadeTokens } from '../access/access-policy.ts';
 import { endOf, stateOf } from '../access/approval-requests.ts';
@@ -44,7 +45,7 @@ import {
   suitProtocol,
   TUNNEL_SCOPES,
 } from './guards.ts';
-import { type ApiDeps, idOf, partOf, rfc3339, type Route, statusOf } from './route.ts';
+import { type ApiDeps, idOf, partOf, type Route, statusOf } from './route.ts';
 import { CREATES_PER_MINUTE, CREATE_BURST } from './scheduler.ts';
 
 /**
@@ -68,8 +69,8 @@ function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySe
     ttl: formatDuration(tunnel.terms.ttl),
     protocol: tunnel.protocol,
     mode: 'relay',
-    created_at: rfc3339(tunnel.createdAt),
-    expires_at: rfc3339(tunnel.expiresAt),
+    created_at: timestamp(tunnel.createdAt),
+    expires_at: timestamp(tunnel.expiresAt),
     idle_ttl: tunnel.terms.idle,
     bytes_in: totals.bytesIn,
     bytes_out: totals.bytesOut,
@@ -137,8 +138,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
 
   return [
     {
-      method: 'post',
-      path: '/v1/tunnels',
+      call: 'post /v1/tunnels',
       id: 'createTunnel',
       tag: 'Tunnels',
       summary: 'Create a tunnel',
@@ -193,8 +193,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       handle: create,
     },
     {
-      method: 'get',
-      path: '/v1/tunnels',
+      call: 'get /v1/tunnels',
       id: 'listTunnels',
       tag: 'Tunnels',
       summary: "List the account's live tunnels",
@@ -203,8 +202,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       handle: list,
     },
     {
-      method: 'get',
-      path: '/v1/tunnels/{id}',
+      call: 'get /v1/tunnels/{id}',
       id: 'getTunnel',
       tag: 'Tunnels',
       summary: 'Get a tunnel',
@@ -216,8 +214,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       },
     },
     {
-      method: 'delete',
-      path: '/v1/tunnels/{id}',
+      call: 'delete /v1/tunnels/{id}',
       id: 'closeTunnel',
       tag: 'Tunnels',
       summary: 'Close a tunnel',
@@ -231,8 +228,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       },
     },
     {
-      method: 'put',
-      path: '/v1/tunnels/{id}/extend',
+      call: 'put /v1/tunnels/{id}/extend',
       id: 'extendTunnel',
       tag: 'Tunnels',
       summary: 'Extend a tunnel',
@@ -249,8 +245,7 @@ export function tunnelRoutes(deps: ApiDeps): Route[] {
       },
     },
     {
-      method: 'put',
-      path: '/v1/tunnels/{id}/access',
+      call: 'put /v1/tunnels/{id}/access',
       id: 'setTunnelAccess',
       tag: 'Access',
       summary: "Replace a tunnel's access policy",
@@ -285,9 +280,9 @@ function viewLink({ id, note, path, once, usedAt, createdAt, expiresAt }: LinkRe
     note,
     ...(path !== null && { path }),
     ...(once && { once }),
-    ...(usedAt !== null && { used_at: rfc3339(usedAt) }),
-    created_at: rfc3339(createdAt),
-    expires_at: rfc3339(expiresAt),
+    ...(usedAt !== null && { used_at: timestamp(usedAt) }),
+    created_at: timestamp(createdAt),
+    expires_at: timestamp(expiresAt),
   };
 }
 
@@ -300,7 +295,7 @@ function viewNewLink({ tunnel, link, token }: MadeLink, addresses: Addresses): N
 
 function viewKnock(knock: StoredKnock): Knock {
   const { id, address, agent, at, client } = knock;
-  const times = { at: rfc3339(at), ends_at: rfc3339(endOf(knock)) };
+  const times = { at: timestamp(at), ends_at: timestamp(endOf(knock)) };
   return { id, status: stateOf(knock), address, agent, ...times, ...(client !== undefined && { client }) };
 }
 
@@ -313,9 +308,9 @@ function viewAgent(agent: AgentRecord): Agent {
     returns_to: returnsTo,
     // The provider says what is in a person's id, and clients accept no text that could move a cursor.
     user: person === null ? null : escapeUnprintable(signedInOf(person)?.name ?? ''),
-    created_at: rfc3339(createdAt),
-    first_used_at: firstUsedAt === null ? null : rfc3339(firstUsedAt),
-    last_used_at: lastUsedAt === null ? null : rfc3339(lastUsedAt),
+    created_at: timestamp(createdAt),
+    first_used_at: timestampOr(null, firstUsedAt),
+    last_used_at: timestampOr(null, lastUsedAt),
   };
 }
 
@@ -325,8 +320,7 @@ const REVOKED = statusOf('revoked', 'Revoked');
 export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiDeps): Route[] {
   return [
     {
-      method: 'post',
-      path: '/v1/tunnels/{id}/links',
+      call: 'post /v1/tunnels/{id}/links',
       id: 'createLink',
       tag: 'Access',
       summary: 'Create a signed link',
@@ -345,8 +339,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'get',
-      path: '/v1/tunnels/{id}/links',
+      call: 'get /v1/tunnels/{id}/links',
       id: 'listLinks',
       tag: 'Access',
       summary: "List a tunnel's valid links",
@@ -358,8 +351,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'delete',
-      path: '/v1/tunnels/{id}/links/{link_id}',
+      call: 'delete /v1/tunnels/{id}/links/{link_id}',
       id: 'revokeLink',
       tag: 'Access',
       summary: 'Revoke a link',
@@ -375,8 +367,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'get',
-      path: '/v1/tunnels/{id}/knocks',
+      call: 'get /v1/tunnels/{id}/knocks',
       id: 'listKnocks',
       tag: 'Access',
       summary: "List a tunnel's approval requests",
@@ -390,8 +381,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'put',
-      path: '/v1/tunnels/{id}/knocks/{knock_id}',
+      call: 'put /v1/tunnels/{id}/knocks/{knock_id}',
       id: 'answerKnock',
       tag: 'Access',
       summary: 'Approve or deny a visitor',
@@ -409,8 +399,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'get',
-      path: '/v1/tunnels/{id}/agents',
+      call: 'get /v1/tunnels/{id}/agents',
       id: 'listAgents',
       tag: 'Access',
       summary: "List a tunnel's agents",
@@ -423,8 +412,7 @@ export function visitorRoutes({ links, knocks, agents, writes, addresses }: ApiD
       },
     },
     {
-      method: 'delete',
-      path: '/v1/tunnels/{id}/agents/{agent_id}',
+      call: 'delete /v1/tunnels/{id}/agents/{agent_id}',
       id: 'revokeAgent',
       tag: 'Access',
       summary: 'Revoke an agent',

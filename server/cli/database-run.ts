@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, lstatSync, statSync } from 'node:fs';
 import { quoted } from '../../shared/unprintable.ts';
 import type { Kysely } from 'kysely';
-import { table } from '../administration/action.ts';
+import { table } from '../../shared/help-text.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { describeError } from '../log.ts';

@@ -1,5 +1,5 @@
 /** A check of `culvert-relay doctor`, and its finding. */
-import { RELAY_TITLE } from '../../shared/value-rules.ts';
+import { relayVersionIn } from '../../shared/value-rules.ts';
 import type { Clock } from '../clock.ts';
 import { ask, type Question } from './http-probe.ts';
 
@@ -105,7 +105,7 @@ async function within<T>(clock: Pick<Clock, 'setTimeout'>, ms: number, promise: 
  */
 export async function versionAt(question: Omit<Question, 'path'>): Promise<string> {
   const { status, text } = await ask({ ...question, path: '/v1/openapi.json' });
-  const version = status === 200 ? readVersion(text) : undefined;
+  const version = status === 200 ? relayVersionIn(text) : undefined;
   if (version === undefined)
     throw new Error(`the server did not identify itself as a Culvert relay (status ${status})`);
   const ready = await ask({ ...question, path: '/readyz' });
@@ -116,14 +116,4 @@ export async function versionAt(question: Omit<Question, 'path'>): Promise<strin
 /** Such as `1 day` or `3 days`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-function readVersion(text: string): string | undefined {
-  try {
-    const { info } = JSON.parse(text) as { info?: { title?: unknown; version?: unknown } };
-    const isVersion = typeof info?.version === 'string' && /^[\w.+-]{1,40}$/.test(info.version);
-    return info?.title === RELAY_TITLE && isVersion ? String(info.version) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -30,12 +30,16 @@ export const PASSWORD_FIELD = 'culvert_password';
 /** Seconds after which wrong passwords are no longer counted. */
 const RETRY_SECONDS = 60;
 
-export interface AccessPageContext {
+/** What all pages for visitors depend on. */
+export interface PageContext {
   readonly head: RequestHead;
   readonly visit: Visit;
-  readonly access: AccessPolicy;
   /** address of a link for complaints */
   readonly contact: string | undefined;
+}
+
+export interface AccessPageContext extends PageContext {
+  readonly access: AccessPolicy;
   /** name of the identity provider on the button; `undefined` at a relay without one */
   readonly provider: string | undefined;
   /** the challenge to agents; `undefined` at a tunnel that does not take them */

@@ -17,6 +17,7 @@ import {
   plainAddress,
   redirect,
   waitAddress,
+  type PageContext,
 } from './access-pages.ts';
 import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
 import { passCookie } from './request-head.ts';
@@ -149,7 +150,7 @@ export class Approvals {
     return passCookie({ value, prefix, secure, seconds });
   }
 
-  #context({ head, visit }: Knocker): { head: RequestHead; visit: Visit; contact: string | undefined } {
+  #context({ head, visit }: Knocker): PageContext {
     return { head, visit, contact: this.#options.contact };
   }
 }
@@ -158,13 +159,6 @@ export class Approvals {
  * Responses to visitors who ask for approval: a page for people, which needs no script and reloads itself, and JSON
  * for programs.
  */
-
-interface ApprovalContext {
-  readonly head: RequestHead;
-  readonly visit: Visit;
-  /** address of a link for complaints */
-  readonly contact: string | undefined;
-}
 
 /** A waiting visitor, as shown on the page. */
 export interface Waiting {
@@ -196,7 +190,7 @@ const FULL_TEXT = 'Too many people are already waiting for access. Try again in 
 const UNAVAILABLE_TEXT = 'Your request could not be stored right now. Try again in a moment.';
 
 /** Tells the visitor to wait, and for how long. */
-function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnResponse {
+function waitingResponse(context: PageContext, waiting: Waiting): OwnResponse {
   const { head, visit } = context;
   const wait = waitAddress(visit);
   const { seconds, lookIn, isAsked, cookie } = waiting;
@@ -217,7 +211,7 @@ function waitingResponse(context: ApprovalContext, waiting: Waiting): OwnRespons
 }
 
 /** Tells the visitor that access was not granted. */
-function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered'): OwnResponse {
+function overResponse(context: PageContext, state: 'refused' | 'unanswered'): OwnResponse {
   const { title, text, again } = OVER[state];
   return response(context, {
     status: VISITOR_ERRORS['access-required'].status,
@@ -230,7 +224,7 @@ function overResponse(context: ApprovalContext, state: 'refused' | 'unanswered')
 }
 
 /** Tells the visitor that no more approval requests are accepted. @param seconds after which to try again */
-function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse {
+function tooManyResponse(context: PageContext, seconds: number): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['access-attempts'].status,
     title: 'Too many people are waiting',
@@ -242,7 +236,7 @@ function tooManyResponse(context: ApprovalContext, seconds: number): OwnResponse
 }
 
 /** Tells the visitor that the approval request could not be stored. */
-function lostResponse(context: ApprovalContext): OwnResponse {
+function lostResponse(context: PageContext): OwnResponse {
   return response(context, {
     status: VISITOR_ERRORS['relay-busy'].status,
     title: VISITOR_ERRORS['relay-busy'].title,
@@ -266,7 +260,7 @@ interface Told {
 
 const CODES = { 202: undefined, 401: 'access-required', 429: 'access-attempts', 503: 'relay-busy' } as const;
 
-function response({ head, contact }: ApprovalContext, told: Told): OwnResponse {
+function response({ head, contact }: PageContext, told: Told): OwnResponse {
   const { status, title, html, json, text, fields } = told;
   const code = CODES[status];
   const isPage = prefersHtml(fieldValue(head.fields, 'accept'));

@@ -1,21 +1,13 @@
 /** Responses to visitors who sign in or out (protocol.md section 11.5): a page for people and JSON for programs. */
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { fieldValue, prefersHtml } from '../../shared/http1/fields.ts';
-import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import { shownVisitor } from '../access/access-check.ts';
-import { ACCESS_PAGE_FIELDS, otherAddress, plainAddress } from './access-pages.ts';
-import { type OwnResponse, reply, type Visit } from './builtin-responses.ts';
+import { ACCESS_PAGE_FIELDS, otherAddress, type PageContext, plainAddress } from './access-pages.ts';
+import { type OwnResponse, reply } from './builtin-responses.ts';
 
 /** Seconds after which a provider that did not respond may do so again. */
 export const SIGN_IN_RETRY_SECONDS = 10;
-
-interface SignInContext {
-  readonly head: RequestHead;
-  readonly visit: Visit;
-  /** address of a link for complaints */
-  readonly contact: string | undefined;
-}
 
 /**
  * What a page about a sign-in that did not work says.
@@ -32,7 +24,7 @@ export function signInHtml(
 
 /** Nobody is proven to be there, or nobody can prove it now. */
 export function signInErrorResponse(
-  context: SignInContext,
+  context: PageContext,
   code: 'sign-in-failed' | 'sign-in-unavailable',
 ): OwnResponse {
   const { title, text } = VISITOR_ERRORS[code];
@@ -50,7 +42,7 @@ export function signInErrorResponse(
  * @param visitor the identity
  * @param hasOtherWays whether the access page offers anything else
  */
-export function refusedResponse(context: SignInContext, visitor: string, hasOtherWays: boolean): OwnResponse {
+export function refusedResponse(context: PageContext, visitor: string, hasOtherWays: boolean): OwnResponse {
   const { title, text } = VISITOR_ERRORS['sign-in-refused'];
   const name = shownVisitor(visitor).slice('user:'.length);
   const { visit } = context;
@@ -67,7 +59,7 @@ ${button(otherAddress(visit), 'Sign in as somebody else')}${others}`,
 }
 
 /** @param cookie a `Set-Cookie` that ends the visitor's pass */
-export function signedOutResponse(context: SignInContext, cookie: string): OwnResponse {
+export function signedOutResponse(context: PageContext, cookie: string): OwnResponse {
   return response(context, undefined, {
     title: 'You have signed out',
     html: `<p>This browser no longer has access to this page.</p>
@@ -87,7 +79,7 @@ interface Told {
 }
 
 function response(
-  { head, contact }: SignInContext,
+  { head, contact }: PageContext,
   code: 'sign-in-refused' | 'sign-in-failed' | 'sign-in-unavailable' | undefined,
   { title, html, json, fields }: Told,
 ): OwnResponse {
@@ -104,6 +96,6 @@ function response(
   });
 }
 
-function button(address: string, text: string): string {
+export function button(address: string, text: string): string {
   return `<p><a class="go" href="${escapeHtml(address)}">${text}</a></p>`;
 }

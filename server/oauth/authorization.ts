@@ -3,7 +3,6 @@
  * of people, and then approves with a form. What a step has to know is sealed in the page before it, and counts only in
  * the browser that began; so each step may happen at another relay of a cluster.
  */
-import { hash } from 'node:crypto';
 import { AGENTS_MAX } from '../../shared/agents.ts';
 import { ApiError } from '../../shared/errors.ts';
 import { LINK_PARAMETER } from '../../shared/links.ts';
@@ -12,7 +11,7 @@ import { isAdmitted, linkIdOf, visitorByLink } from '../access/access-check.ts';
 import type { AccessPolicy } from '../access/access-policy.ts';
 import type { LinkTokens } from '../access/passes.ts';
 import { signedInOf } from '../access/people.ts';
-import type { Seals } from '../access/seals.ts';
+import { digestOf, type Seals } from '../access/seals.ts';
 import { ARRIVAL_PARAMETER, type Place, type SignIn } from '../access/sign-in.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
@@ -400,10 +399,6 @@ function proofOf(request: AuthorizationRequest, { browser }: Person): Proof {
 function isFor(proof: Proof, request: AuthorizationRequest, { browsers }: Person): boolean {
   const isBrowser = browsers.some((browser) => digestOf(browser) === proof.browser);
   return isBrowser && proof.request === digestOf(request.query) && proof.tunnelId === request.tunnel.id;
-}
-
-function digestOf(text: string): string {
-  return hash('sha256', text, 'base64url');
 }
 
 function notApproved(error: unknown): false {

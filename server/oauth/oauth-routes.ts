@@ -1,13 +1,11 @@
 /** The OAuth endpoints at the relay's own host (protocol.md section 11.6). They are no part of the REST interface. */
 import type { Router } from '@koa/router';
-import bodyParser from 'koa-bodyparser';
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { cookiesIn } from '../../shared/http1/fields.ts';
+import { ApiError } from '../../shared/errors.ts';
 import { page } from '../../shared/page.ts';
 import { networkOf } from '../address-network.ts';
-import { type ApiContext, type ApiMiddleware, type ApiState, readBody } from '../api/guards.ts';
-import { respondWithPage } from '../api/pages.ts';
-import { signingBrowser, VISITOR_ADDRESS_FIELD } from '../edge/request-head.ts';
+import { type ApiContext, type ApiMiddleware, type ApiState, readBody, readBodyAs } from '../api/guards.ts';
+import { browserOf, respondWithPage } from '../api/pages.ts';
+import { VISITOR_ADDRESS_FIELD } from '../edge/request-head.ts';
 import { STORE_RETRY_AFTER_SECONDS, StoreError } from '../store/store-errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AUTHORIZE_PATH, type Answer, type Authorization, type Person } from './authorization.ts';
@@ -50,8 +48,7 @@ function addAuthorize(router: Router<ApiState>, deps: OAuthDeps): void {
   const { authorization, isSecure, contact } = deps;
 
   function personOf(ctx: ApiContext): Person {
-    const cookies = (name: string): string[] => cookiesIn(ctx.get('cookie'), name);
-    const { values, value, cookie } = signingBrowser(cookies, 'relay', isSecure());
+    const { values, value, cookie } = browserOf(ctx, isSecure());
     ctx.append('Set-Cookie', cookie);
     const address = ctx.get(VISITOR_ADDRESS_FIELD);
     const agent = ctx.get('user-agent');
@@ -225,20 +222,11 @@ async function withAnyOrigin(ctx: ApiContext, next: () => Promise<unknown>): Pro
 
 /** Puts a form into `ctx.request.rawBody`; an empty text for any other body. */
 function readForm(): ApiMiddleware {
-  const parse = bodyParser({
+  return readBodyAs({
     enableTypes: ['text'],
     extendTypes: { text: ['application/x-www-form-urlencoded'] },
     textLimit: `${FORM_MAX_BYTES}b`,
-    onerror(error: Error) {
-      const status = 'status' in error ? error.status : undefined;
-      throw new ApiError(status === 413 ? API_ERRORS.bodyTooLarge : API_ERRORS.invalidBody);
-    },
-  }) as ApiMiddleware;
-  return async function readFormBody(ctx, next) {
-    // The parser would decompress it, and wait forever if it ends early.
-    if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
-    await parse(ctx, next);
-  };
+  });
 }
 
 /** The form that {@link readForm} has read. */

@@ -1,5 +1,6 @@
 import type { KnockClient } from '../../../shared/control.ts';
 import { durationParts, durationText, parseDuration, roughDuration } from '../../../shared/duration.ts';
+import { table as tableLines } from '../../../shared/help-text.ts';
 import { escapeCharacter, replaceUnprintable } from '../../../shared/unprintable.ts';
 import { endOfHost } from '../../client/host/approval-requests.ts';
 import { readableTarget, utf8Text } from '../../client/inspector/readable.ts';
@@ -87,16 +88,9 @@ export function duration(ms: number): string {
 
 /** Rows in columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));
-  }
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd();
-  return rows.map((row) => `${line(row)}\n`).join('');
+  return tableLines(rows)
+    .map((line) => `${line}\n`)
+    .join('');
 }
 
 /**

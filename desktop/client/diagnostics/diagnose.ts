@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { RELAY_TITLE } from '../../../shared/value-rules.ts';
+import { relayVersionIn } from '../../../shared/value-rules.ts';
 import { Deadlines, systemClock } from '../clock.ts';
 import { isRawTarget } from '../config/tunnel-spec.ts';
 import { isCompressionOn, nearnessOf } from '../compression/compressed-stream.ts';
@@ -225,7 +225,7 @@ function relayHops(subject: Subject): Hop[] {
         toMessage('doctor.at', { place: origin, why: redirect }),
         toMessage('doctor.notRelayFix'),
       );
-    const version = status === 200 ? versionOf(text) : undefined;
+    const version = status === 200 ? relayVersionIn(text) : undefined;
     if (version === undefined) {
       throw new HopFailure(toMessage('doctor.notRelay', { origin, status }), toMessage('doctor.notRelayFix'));
     }
@@ -275,15 +275,4 @@ function relayHops(subject: Subject): Hop[] {
     { name: 'relay', standsAlone: false, check: health },
     { name: 'key', standsAlone: false, check: key },
   ];
-}
-
-/** The relay's version, read from its API description; `undefined` if the description is of something else. */
-function versionOf(description: string): string | undefined {
-  try {
-    const { info } = JSON.parse(description) as { info?: { title?: unknown; version?: unknown } };
-    const isVersion = typeof info?.version === 'string' && /^[\w.+-]{1,40}$/.test(info.version);
-    return info?.title === RELAY_TITLE && isVersion ? String(info.version) : undefined;
-  } catch {
-    return undefined;
-  }
 }
