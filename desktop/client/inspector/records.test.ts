@@ -54,6 +54,11 @@ describe('the cookies of a message', () => {
     assert.deepEqual(cookiesOf({ fields: [['Set-Cookie', 'sid=1; Path=/; HttpOnly']] }), [
       ['sid', '1; Path=/; HttpOnly'],
     ]));
+
+  it('have no name that reaches into the attributes', () => {
+    const fields = [['Set-Cookie', 'word; Path=/']] as const;
+    assert.deepEqual(cookiesOf({ fields }), [['', 'word; Path=/']]);
+  });
 });
 
 describe('the search in the request log', () => {

@@ -164,7 +164,8 @@ export function cookiesOf(message: Pick<RecordedMessage, 'fields'>): Pairs {
   return [...sent, ...fieldValues(message, 'set-cookie')]
     .filter((cookie) => trimBlanks(cookie) !== '')
     .map((cookie) => {
-      const at = cookie.indexOf('=');
+      const [pair = ''] = cookie.split(';', 1);
+      const at = pair.indexOf('=');
       return [trimBlanks(cookie.slice(0, Math.max(0, at))), trimBlanks(cookie.slice(at + 1))];
     });
 }
