@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { notRun } from '../../shared/testing/posix.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
 import { assertError } from '../support/api.ts';
-import { databasePath } from '../support/database.ts';
+import { databasePath, openWaiting } from '../support/database.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Relay, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope, type Scope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
+import { fillDisk, smallDisk } from '../support/small-disk.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 /** A relay with a tunnel that is served, and a few remaining creates. */
@@ -74,18 +73,12 @@ describe('a full disk', () => {
   const scope = suiteScope();
 
   it('accepts no writes while live tunnels continue, and recovers by itself', async function () {
-    const folder = join(temporaryDirectory(scope), 'disk');
-    mkdirSync(folder);
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]);
-    if (mounted.status !== 0) notRun(this, 'only root may mount');
-    // Deferred actions run in reverse order.
-    scope.defer(() => execFileSync('umount', [folder]));
-    const stage = await startStage(scope, folder);
-    const filler = join(folder, 'filler');
-    fill(folder, filler);
+    const disk = smallDisk(scope) ?? notRun(this, 'only root may mount');
+    const stage = await startStage(scope, disk);
+    const free = await eventually(20_000, () => fillUp(stage.relay, disk));
     await assertReadOnly(stage);
     assert.match(stage.relay.child.stderr, /full.*store failing/);
-    rmSync(filler);
+    free();
     await assertHealed(stage);
   });
 });
@@ -115,9 +108,19 @@ describe('a missing database file', () => {
   });
 });
 
-/** Fills a disk to its last block. */
-function fill(folder: string, filler: string): void {
-  const { bavail, bsize } = statfsSync(folder);
-  writeFileSync(filler, Buffer.alloc(bavail * bsize));
-  assert.equal(statfsSync(folder).bavail, 0);
+/**
+ * Fills a disk while the log of its database is empty. After a checkpoint, writes would fit into a log that is not.
+ *
+ * @returns a function that frees the space again
+ * @throws AssertionError if the relay has just written
+ */
+function fillUp(relay: Relay, disk: string): () => void {
+  const path = databasePath(relay);
+  const database = openWaiting(path);
+  database.exec('pragma wal_checkpoint(truncate)');
+  database.close();
+  const free = fillDisk(disk);
+  if (statSync(`${path}-wal`).size === 0) return free;
+  free();
+  return assert.fail('the relay has written');
 }

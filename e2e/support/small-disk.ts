@@ -1,6 +1,15 @@
 /** A disk that can be full. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  globSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
@@ -25,12 +34,15 @@ export function smallDisk(scope: Scope): string | undefined {
  */
 export function fillDisk(folder: string): () => void {
   const filler = join(folder, 'filler');
-  const { bavail, bsize } = statfsSync(folder);
+  const file = openSync(filler, 'w');
+  const piece = Buffer.alloc(65_536);
   try {
-    writeFileSync(filler, Buffer.alloc(bavail * bsize));
+    // What statfs(2) tells about a disk in memory is not exact.
+    for (;;) writeSync(file, piece);
   } catch (error) {
-    // Another program has written in the meantime: the disk is as full as it should be.
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+  } finally {
+    closeSync(file);
   }
   return () => rmSync(filler);
 }
