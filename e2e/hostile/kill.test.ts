@@ -46,7 +46,7 @@ describe('a relay that is killed', () => {
     assert.deepEqual(lost, []);
     assert.ok(acknowledged >= KILLS * ACKNOWLEDGED, `only ${acknowledged} acknowledged`);
     assert.equal((await first.api.list()).length, STORED_TUNNELS + 1);
-  }).timeout(600_000);
+  }).timeout(1_200_000);
 
   it('loses at most the last second of the counters', async () => {
     const relay = await Relay.start(scope);
