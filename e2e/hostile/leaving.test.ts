@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { LEAVE_TIMEOUT_MS } from '../../server/edge/timeouts.ts';
 import { createAccount } from '../support/accounts.ts';
 import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { metricsOf, WITH_METRICS } from '../support/memory.ts';
-import { Culvert, type Environment, Relay } from '../support/programs.ts';
+import { familyOf, openFilesOf } from '../support/processes.ts';
+import { Culvert, type Environment, Relay, type RelayProcess } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
 import { concurrentTests, Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
@@ -58,7 +58,7 @@ describe('visitors that leave at any moment', () => {
       await Promise.all(Array.from({ length: VISITORS }, (_, number) => leave(number)));
       await eventually(30_000, () => assert.equal(service.open.size, 0));
     }
-    const sockets = (): number[] => [relay.child.pid, culvert.child.pid].map(socketsOf);
+    const sockets = (): number[] => [relay.child, culvert.child].map(socketsOf);
     // Not counted, because a client may keep connections ready once there is traffic.
     await wave();
     const base = await eventually(20_000, () => {
@@ -158,13 +158,13 @@ describe('visitors that close the connection while they wait', () => {
       const { relay, fronts } = await alone(scope, { CULVERT_TRUNKS: '0' });
       const service = await startRawService(scope, (socket) => socket.pause());
       const { culvert, host } = await serve(scope, relay, service.port);
-      const before = socketsOf(culvert.child.pid);
+      const before = socketsOf(culvert.child);
       const visitor = await fronts[0]?.open(scope);
       await visitor?.write(formatRequest({ host, method: 'POST', body: Buffer.alloc(BLOCKED_BYTES) }));
       await eventually(20_000, () => assert.equal(service.open.size, 1));
       const { ms } = await timed(async () => {
         visitor?.socket.end();
-        await eventually(60_000, () => assert.ok(socketsOf(culvert.child.pid) <= before));
+        await eventually(60_000, () => assert.ok(socketsOf(culvert.child) <= before));
       });
       assertWithin(ms, LEAVE_TIMEOUT_MS + 3000);
     } finally {
@@ -185,16 +185,7 @@ async function serve(scope: Scope, relay: Relay, port: number) {
   return { culvert, host: `${culvert.tunnel.slug}.${SHIPPED.tunnelDomain}` };
 }
 
-/** Number of sockets that a process has open (proc(5)). Linux only. */
-function socketsOf(pid: number): number {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).filter((name) => isSocket(`${folder}/${name}`)).length;
-}
-
-function isSocket(path: string): boolean {
-  try {
-    return readlinkSync(path).startsWith('socket:');
-  } catch {
-    return false;
-  }
+/** Number of sockets that a program has open, whatever number of processes it has. */
+function socketsOf({ pid }: RelayProcess): number {
+  return openFilesOf(...familyOf(pid)).filter((file) => file.startsWith('socket:')).length;
 }

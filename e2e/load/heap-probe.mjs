@@ -1,11 +1,12 @@
 /**
- * Preloaded by a program whose memory is watched (measure.ts), with `--expose-gc`. At each SIGUSR2 it collects
- * garbage and writes how many bytes are still in use, in its heap and outside it, to the file that `HEAP_REPORT` names.
+ * Preloaded by a program whose memory is watched (soak.ts), with `--expose-gc`. At each SIGUSR2 it collects
+ * garbage and writes how many bytes are still in use, in its heap and outside it, to a file of its process in the folder
+ * that `HEAP_REPORT` names.
  */
 import { renameSync, writeFileSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 
-const report = process.env['HEAP_REPORT'] ?? '';
+const report = `${process.env['HEAP_REPORT']}/${process.pid}`;
 
 async function measure() {
   // The second collection frees what finalizers released.

@@ -2,7 +2,7 @@
  * `npm run load [-- MINUTES]`: ordinary work with a fault every 20 s, and what the relay and the client still use at
  * the end. Exits with 1 if either grows, crashes or logs an internal error.
  */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,8 @@ import { eventually } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { Load, mixedRequests, tallyOf } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { memoryOf } from '../support/memory.ts';
+import { residentOf } from '../support/memory.ts';
+import { familyOf, openFilesOf } from '../support/processes.ts';
 import {
   Culvert,
   type Environment,
@@ -37,25 +38,32 @@ const LIVE_MIB_MAX = 2;
 const DESCRIPTORS_MAX = 5;
 const PROBE = new URL('heap-probe.mjs', import.meta.url).href;
 
-/** A program, and how much it uses after each garbage collection. */
+/** A program of one or several processes, and how much it uses after each garbage collection. */
 class Watched {
   readonly name: string;
   readonly program: RelayProcess;
-  readonly #file: string;
+  readonly processes: readonly number[];
+  readonly #folder: string;
   readonly live: number[] = [];
   readonly descriptors: number[] = [];
 
-  constructor(name: string, program: RelayProcess, file: string) {
+  constructor(name: string, program: RelayProcess, folder: string) {
     this.name = name;
     this.program = program;
-    this.#file = file;
+    this.processes = familyOf(program.pid);
+    this.#folder = folder;
   }
 
   async look(): Promise<void> {
-    rmSync(this.#file, { force: true });
-    this.program.kill('SIGUSR2');
-    this.live.push(Number(await eventually(60_000, () => readFileSync(this.#file, 'utf8'))) / MIB);
-    this.descriptors.push(readdirSync(`/proc/${this.program.pid}/fd`).length);
+    let bytes = 0;
+    for (const pid of this.processes) {
+      const file = join(this.#folder, String(pid));
+      rmSync(file, { force: true });
+      process.kill(pid, 'SIGUSR2');
+      bytes += Number(await eventually(60_000, () => readFileSync(file, 'utf8')));
+    }
+    this.live.push(bytes / MIB);
+    this.descriptors.push(openFilesOf(...this.processes).length);
   }
 
   /** What is wrong with it: growth in the second half of the run, stack traces and internal errors in its log. */
@@ -63,13 +71,15 @@ class Watched {
     const lines = this.program.stderr.split('\n').filter((line) => line !== '');
     return [
       ...(this.program.hasExited ? ['it has ended'] : []),
-      ...(grown(this.live) > LIVE_MIB_MAX
+      ...(grown(this.live) > LIVE_MIB_MAX * this.processes.length
         ? [`its heap grew: ${this.live.map((mib) => mib.toFixed(1)).join(' ')}`]
         : []),
-      ...(grown(this.descriptors) > DESCRIPTORS_MAX
+      ...(grown(this.descriptors) > DESCRIPTORS_MAX * this.processes.length
         ? [`its descriptors grew: ${this.descriptors.join(' ')}`]
         : []),
-      ...lines.filter((line) => !line.startsWith('{') || /"msg":"(internal error|relay crashed)"/.test(line)),
+      ...lines.filter(
+        (line) => !line.startsWith('{') || /"msg":"(internal error|relay crashed|worker lost)"/.test(line),
+      ),
     ].map((fault) => `${this.name}: ${fault}`);
   }
 }
@@ -79,28 +89,22 @@ function grown(values: readonly number[]): number {
   return (values.at(-1) ?? NaN) - (values[Math.floor(values.length / 2)] ?? NaN);
 }
 
-function reporting(file: string): Environment {
-  return { HEAP_REPORT: file, NODE_OPTIONS: `--expose-gc --import=${PROBE}` };
+function reporting(folder: string): Environment {
+  return { HEAP_REPORT: folder, NODE_OPTIONS: `--expose-gc --import=${PROBE}` };
 }
 
 /** @returns whether nothing was wrong */
 async function soak(slots: number): Promise<boolean> {
-  const [relayFile, clientFile] = [0, 1].map(() => join(temporaryDirectory(scope), 'heap')) as [
-    string,
-    string,
-  ];
-  const relay = await Relay.start(scope, reporting(relayFile));
+  const reports = temporaryDirectory(scope);
+  const relay = await Relay.start(scope, reporting(reports));
   const service = await startHttpService(scope, (request, response) => {
     response.end(request.url === '/long' ? LONG : 'ok');
   });
   const network = await FaultProxy.start(scope, relay.port);
   const { key, api } = await createAccount(relay, { plan: 'team' });
-  const culvert = await Culvert.start(scope, network, key, service.port, [], reporting(clientFile));
+  const culvert = await Culvert.start(scope, network, key, service.port, [], reporting(reports));
   const host = hostOf(culvert.tunnel, relay);
-  const watched = [
-    new Watched('relay', relay.child, relayFile),
-    new Watched('client', culvert.child, clientFile),
-  ];
+  const watched = [new Watched('relay', relay.child, reports), new Watched('client', culvert.child, reports)];
 
   /** Lets a crowd connect, do something, and leave. */
   const crowd = async (begin: (socket: Socket) => void): Promise<void> => {
@@ -168,7 +172,7 @@ async function soak(slots: number): Promise<boolean> {
     const { sent, failed } = tallyOf(load.asked, () => 'ok');
     for (const each of watched) await each.look();
     const use = watched.map((each) => {
-      const resident = (memoryOf(each.program.pid).resident / MIB).toFixed();
+      const resident = (residentOf(each.processes) / MIB).toFixed();
       return `${each.name} ${each.live.at(-1)?.toFixed(1)} of ${resident} MiB, ${each.descriptors.at(-1)} descriptors`;
     });
     console.log(`${slot + 1}/${slots} ${name}: ${failed.length} of ${sent} failed; ${use.join('; ')}`);

@@ -1,25 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readlinkSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
+import { openFilesOf } from '../support/processes.ts';
 import { type Environment, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
-
-/** Files below a folder that a process has open. */
-function openBelow(pid: number, folder: string): string[] {
-  return readdirSync(`/proc/${pid}/fd`)
-    .map((fd) => {
-      try {
-        return readlinkSync(`/proc/${pid}/fd/${fd}`);
-      } catch {
-        return 'closed meanwhile';
-      }
-    })
-    .filter((path) => path.startsWith(folder));
-}
 
 describe('culvert share', () => {
   const { scope, relay, pool } = sharedRelaySuite();
@@ -81,7 +69,12 @@ describe('culvert share', () => {
       ['GET', ['If-None-Match', etag]],
     ] as const)
       await visit(relay.port, { host, target: '/docs/digits.svg', method, headers });
-    await eventually(10_000, () => assert.deepEqual(openBelow(child.pid, path), []));
+    await eventually(10_000, () =>
+      assert.deepEqual(
+        openFilesOf(child.pid).filter((file) => file.startsWith(path)),
+        [],
+      ),
+    );
   });
 
   it('sends nothing from outside, however fast files and links replace each other', async () => {

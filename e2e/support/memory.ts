@@ -21,6 +21,11 @@ export function memoryOf(pid: number): Memory {
   return { resident: bytes('VmRSS'), peak: bytes('VmHWM') };
 }
 
+/** Bytes that the processes have resident together. */
+export function residentOf(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => sum + memoryOf(pid).resident, 0);
+}
+
 /** Settings of a relay that exposes its metrics. */
 export const WITH_METRICS = { CULVERT_METRICS_PORT: '0' };
 

@@ -61,16 +61,24 @@ export function workersOf(first: number): number[] {
 // The columns of /proc/net/tcp: number, both addresses, state 1 for established, five others, inode.
 const ESTABLISHED = /^ *\d+: [0-9A-F]{8}:([0-9A-F]{4}) [0-9A-F]{8}:([0-9A-F]{4}) 01(?: +\S+){5} +(\d+) /gm;
 
+/** What the processes have open, a path or such as `socket:[1234]` for each descriptor. */
+export function openFilesOf(...pids: readonly number[]): string[] {
+  return pids.flatMap((pid) => {
+    const folder = `/proc/${pid}/fd`;
+    return readdirSync(folder).flatMap((name) => {
+      // It may have been closed since.
+      try {
+        return [readlinkSync(`${folder}/${name}`)];
+      } catch {
+        return [];
+      }
+    });
+  });
+}
+
 /** The established IPv4 connections of a process. */
 export function connectionsOf(pid: number): { readonly port: number; readonly peerPort: number }[] {
-  const folder = `/proc/${pid}/fd`;
-  const files = new Set<string>();
-  for (const name of readdirSync(folder)) {
-    // It may have been closed since.
-    try {
-      files.add(readlinkSync(`${folder}/${name}`));
-    } catch {}
-  }
+  const files = new Set(openFilesOf(pid));
   return [...readFileSync('/proc/net/tcp', 'latin1').matchAll(ESTABLISHED)]
     .filter(([, , , inode]) => files.has(`socket:[${inode}]`))
     .map(([, port = '', peerPort = '']) => ({

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually, within } from '../../support/deadline.ts';
-import { memoryOf } from '../../support/memory.ts';
+import { residentOf } from '../../support/memory.ts';
+import { familyOf } from '../../support/processes.ts';
 import type { Relay } from '../../support/programs.ts';
 import type { Random } from '../../support/random.ts';
 import { Scope } from '../../support/scope.ts';
@@ -37,10 +38,12 @@ export class Faults {
 
 /** Watches how much the resident memory of a relay grows from now on, and asserts it at the end of an attack. */
 export function watchMemory(scope: Scope, { child }: Relay): (maxMib: number) => void {
-  const base = memoryOf(child.pid).resident;
+  // Once, because to look for them takes as long as a request. None of them may end.
+  const processes = familyOf(child.pid);
+  const base = residentOf(processes);
   let most = 0;
   const look = (): void => {
-    if (!child.hasExited) most = Math.max(most, memoryOf(child.pid).resident - base);
+    if (!child.hasExited) most = Math.max(most, residentOf(processes) - base);
   };
   const timer = setInterval(look, LOOK_MS);
   scope.defer(() => clearInterval(timer));

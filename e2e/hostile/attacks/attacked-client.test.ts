@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { eventually } from '../../support/deadline.ts';
 import { hostOf } from '../../support/manual-client.ts';
+import { openFilesOf } from '../../support/processes.ts';
 import { newApiKey, spawnCulvert, temporaryDirectory } from '../../support/programs.ts';
 import { Random } from '../../support/random.ts';
 import { formatRequest, RawConnection, visit } from '../../support/raw-http.ts';
@@ -46,7 +47,7 @@ describe('a shared folder', () => {
 
   it(`holds nothing of ${RESETS} visitors who reset their connections at any moment, and serves the next`, async () => {
     const { child, host } = await share();
-    const descriptors = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
+    const descriptors = (): number => openFilesOf(child.pid).length;
     const served = async (): Promise<void> =>
       assert.equal((await visit(relay.port, { host, target: '/small.txt' })).text, 'small', child.stderr);
     const wave = async (): Promise<void> => {

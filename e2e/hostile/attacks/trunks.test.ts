@@ -1,9 +1,9 @@
 /** Tenants whose own clients misbehave on trunks in every way (protocol.md section 10). */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../support/deadline.ts';
 import { ManualClient } from '../../support/manual-client.ts';
+import { familyOf, openFilesOf } from '../../support/processes.ts';
 import { Random } from '../../support/random.ts';
 import { formatRequest, type RawConnection } from '../../support/raw-http.ts';
 import { type Scope, suiteScope } from '../../support/scope.ts';
@@ -198,7 +198,7 @@ describe('trunks of hostile clients', () => {
     const faults = new Faults();
     const visitor = new HonestVisitor(scope, await startHonest(scope, relay), attacked.front, faults);
     await visitor.ask('before everything');
-    const descriptors = (): number => readdirSync(`/proc/${relay.child.pid}/fd`).length;
+    const descriptors = (): number => openFilesOf(...familyOf(relay.child.pid)).length;
     const before = descriptors();
     const assertGrowth = watchMemory(scope, relay);
     await attackBeside(relay, visitor, [
