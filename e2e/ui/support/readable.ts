@@ -8,6 +8,8 @@ import type { Scope } from '../../support/scope.ts';
 
 /** The number of visible pixels that a squeezed text needs to be recognizable: about five letters. */
 const SEEN_PX = 40;
+/** The height of a window from which on its fixed parts leave room for what scrolls. */
+const USUAL_PX = 640;
 /** A page is redrawn shortly after a change of size or theme. */
 const SETTLE_MS = 20_000;
 
@@ -31,8 +33,8 @@ export async function assertColorsReadable(page: Page, view: string): Promise<vo
 }
 
 /**
- * Asserts that nothing overflows the window or its card horizontally if that does not scroll, and that no text is
- * squeezed to nothing.
+ * Asserts that nothing overflows the window or its card horizontally if that does not scroll, that no text is squeezed
+ * to nothing, and that the page itself does not scroll, only parts of it.
  */
 export async function assertNothingCutOff(page: Page, view: string): Promise<void> {
   await eventually(SETTLE_MS, async () => assert.deepEqual(await overflowing(page), [], view));
@@ -40,15 +42,19 @@ export async function assertNothingCutOff(page: Page, view: string): Promise<voi
 
 async function overflowing(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`
-    [...document.querySelectorAll('button, input, select, textarea, .chip, .from, p, h1, h2, .link-name, .row span, .address *, .meta span')]
+    [document.documentElement, ...document.querySelectorAll('button, input, select, textarea, .chip, .from, p, h1, h2, .link-name, .row span, .address *, .meta span')]
       .filter((element) => {
+        if (element === document.documentElement) return innerHeight >= ${USUAL_PX} && element.scrollHeight > innerHeight;
+        const { display, overflowX } = getComputedStyle(element);
+        // Browsers differ in what they say of a text in a line.
+        const isTooLong = display !== 'inline' && element.scrollWidth > element.clientWidth;
         const { left, right, width } = element.getBoundingClientRect();
         const room = element.closest('.card')?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
         const isOutside = width > 1 && (left < room.left - 1 || right > room.right + 1);
         // Long texts may end in an ellipsis, but a part of them must be visible.
-        const isSqueezed = element.scrollWidth > element.clientWidth && element.clientWidth < ${SEEN_PX};
+        const isSqueezed = isTooLong && element.clientWidth < ${SEEN_PX};
         // What does nothing about a text that is too long lets it stick out.
-        const isSpilling = element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX === 'visible';
+        const isSpilling = isTooLong && element.scrollWidth > element.clientWidth + 1 && overflowX === 'visible';
         if (isSpilling && element.matches('button:not(.icon-button), .chip, .row span:not(.unseen)')) return true;
         return isOutside || (isSqueezed && element.matches('h1, b, .link-name, .target, .status, .took'));
       })
