@@ -1,14 +1,14 @@
 /** The window that `culvert ui` serves, in Debian's Firefox. */
 import assert from 'node:assert/strict';
-import { delimiter, dirname, join } from 'node:path';
-import { type Browser, firefox } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { describeOnLinux } from '../../shared/testing/posix.ts';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { temporaryDirectory } from '../support/programs.ts';
-import { type Scope, suiteScope, testScope } from '../support/scope.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { newProfile, openLink, startUi, WINDOW_SIZE } from './support/app-window.ts';
+import { startFirefox } from './support/firefox.ts';
 import { card, chooseFromPalette, signIn } from './support/fixture.ts';
 import { isDark, violations } from './support/readable.ts';
 import { sharedRelay } from './support/running-app.ts';
@@ -29,7 +29,7 @@ describeOnLinux('the window in Firefox', () => {
     const [relay, program, profile] = await Promise.all([
       sharedRelay(),
       startUi(scope, temporaryDirectory(scope)),
-      newProfile(scope, browser),
+      newProfile(scope, browser, { colorScheme: 'dark' }),
     ]);
     const page = await openLink(scope, profile, program.link, DISCONNECTED);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
@@ -44,12 +44,17 @@ describeOnLinux('the window in Firefox', () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     assert.deepEqual(await violations(page), []);
 
-    const other = await openLink(scope, await newProfile(scope, browser), program.link, DISCONNECTED);
+    const other = await openLink(
+      scope,
+      await newProfile(scope, browser, { colorScheme: 'dark' }),
+      program.link,
+      DISCONNECTED,
+    );
     await other.getByRole('alert').getByText('This link is no longer valid').waitFor();
     assert.equal(await other.getByRole('button', { name: 'Sign in' }).count(), 0);
   });
 
-  it('starts in the port field, shows a request with its response in view, sends it again, and shows the same in two pages', async () => {
+  it('exposes a port, shows a request and its response, sends it again and edited, in two pages', async () => {
     const { page, program, profile, relay } = await open();
     let received = 0;
     const [{ key }, { port }] = await Promise.all([
@@ -82,6 +87,25 @@ describeOnLinux('the window in Firefox', () => {
     assert.ok((await bottomOf(body)) <= WINDOW_SIZE.height);
     assert.deepEqual(await violations(page), []);
 
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Path').fill('/order?mugs=3');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.locator('.sent-result', { hasText: /^200 · / }).waitFor();
+    assert.equal(received, 3);
+    await chooseFromPalette(page, `who has access to ${slug}`);
+    await page.getByRole('radio', { name: 'Password' }).check();
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    await page.getByRole('button', { name: `Who has access to ${slug}: Password` }).click();
+    await page.getByRole('radio', { name: 'Only with a link' }).check();
+    await page.getByRole('button', { name: 'Create and copy link' }).click();
+    await page
+      .getByRole('list', { name: `Links to ${slug}` })
+      .getByText('Copied')
+      .waitFor();
+    const link = (await page.evaluate<string[]>('outside.copied')).at(-1) ?? '';
+    assert.equal((await visit(link, { headers: { 'sec-fetch-mode': 'navigate' } })).status, 303);
+
     const second = await openLink(scope, profile, program.origin);
     await card(second, slug).getByText('Online').waitFor();
     await chooseFromPalette(page, `stop ${slug}`);
@@ -90,31 +114,3 @@ describeOnLinux('the window in Firefox', () => {
     await eventually(20_000, async () => assert.equal(await isDark(page), false));
   });
 });
-
-/** Firefox does not let a page's driver emulate these, so they are preferences of the whole browser. */
-const PREFERENCES = {
-  // dark
-  'layout.css.prefers-color-scheme.content-override': 0,
-  'ui.prefersReducedMotion': 1,
-  // Processes that stand ready for further pages cost CPU time.
-  'dom.ipc.processPrelaunch.enabled': false,
-};
-
-/** Starts Debian's Firefox without a window, for a user whose system is dark and without motion; ends with the scope. */
-async function startFirefox(scope: Scope): Promise<Browser> {
-  const browser = await firefox.launch({
-    // Drives it over WebDriver BiDi instead of a protocol that only Playwright's own build has.
-    channel: 'moz-firefox',
-    executablePath: join(import.meta.dirname, 'support/firefox-program.ts'),
-    firefoxUserPrefs: PREFERENCES,
-    env: {
-      ...process.env,
-      // That program runs in the Node.js that runs the tests.
-      PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`,
-      // Firefox also writes outside of its profile.
-      HOME: temporaryDirectory(scope),
-    },
-  });
-  scope.defer(() => browser.close());
-  return browser;
-}

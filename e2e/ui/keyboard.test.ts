@@ -10,7 +10,7 @@ import { openScene } from './gallery/gallery.ts';
 import { detail, live, logOf, NOW, scripted, SHOP } from './gallery/scripted.ts';
 import { appScenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
-import { openScripted } from './support/running-app.ts';
+import { isFirefox, openScripted } from './support/running-app.ts';
 import type { ScriptedMain } from './support/scripted-main.ts';
 import { focused, focusedName, tabTo, visit } from './support/visit.ts';
 
@@ -204,7 +204,7 @@ describe('the keys of the window', () => {
   it('open the menu of a row, which wraps around and returns the focus', async () => {
     const { page } = await openTwo();
     await row(page, /^GET \/first/).focus();
-    await page.keyboard.press('Shift+F10');
+    await pressMenuKey(page);
     await focusedName(page, /^Open$/, 'menuitem');
     await page.keyboard.press('ArrowUp');
     await focusedName(page, /^Only this path$/, 'menuitem');
@@ -213,7 +213,7 @@ describe('the keys of the window', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('menu').waitFor({ state: 'detached' });
     await focusedName(page, /^GET \/first/);
-    await page.keyboard.press('Shift+F10');
+    await pressMenuKey(page);
     await focusedName(page, /^Open$/, 'menuitem');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'Response', exact: true }).waitFor();
@@ -283,6 +283,13 @@ describe('the keys of the window', () => {
 
 function row(page: Page, name: RegExp) {
   return page.locator('.log').getByRole('button', { name }).last();
+}
+
+/** Opens the menu of what has the focus with the keys for that, which the driver of Firefox presses without effect. */
+async function pressMenuKey(page: Page): Promise<void> {
+  const event = "new MouseEvent('contextmenu', { bubbles: true, cancelable: true })";
+  if (isFirefox) await page.evaluate(`document.activeElement.dispatchEvent(${event})`);
+  else await page.keyboard.press('Shift+F10');
 }
 
 async function choose(page: Page, request: RegExp, item: string): Promise<void> {

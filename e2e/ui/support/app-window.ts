@@ -248,8 +248,12 @@ export function uiFolder(home: string): string {
 }
 
 /** A context of its own, as a person's browser is. */
-export async function newProfile(scope: Scope, browser: Browser): Promise<BrowserContext> {
-  const context = await newContext(browser, { viewport: WINDOW_SIZE, reducedMotion: 'reduce' });
+export async function newProfile(
+  scope: Scope,
+  browser: Browser,
+  options?: BrowserContextOptions,
+): Promise<BrowserContext> {
+  const context = await newContext(browser, { viewport: WINDOW_SIZE, reducedMotion: 'reduce', ...options });
   scope.defer(() => context.close());
   return context;
 }

@@ -161,7 +161,8 @@ export async function chooseMore(page: Page, action: string): Promise<void> {
 export async function chooseFromPalette(page: Page, words: string): Promise<void> {
   await page.keyboard.press('ControlOrMeta+k');
   await page.getByRole('combobox', { name: /^Find a tunnel/ }).fill(words);
-  await page.getByRole('option', { selected: true }).waitFor();
+  // A field behind it may have options as well.
+  await page.getByRole('dialog').getByRole('option', { selected: true }).waitFor();
   await page.keyboard.press('Enter');
 }
 

@@ -5,6 +5,7 @@ import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { buildWindow, type MainSide, openWindow, type WindowOptions } from './app-window.ts';
 import { startBrowser } from '../../support/browser.ts';
+import { startFirefox } from './firefox.ts';
 
 /** What a scenario sees and does outside the app's page. The same in every step (docs/contributing/testing.md). */
 export interface RunningApp {
@@ -82,7 +83,16 @@ export function sharedByAll<T>(make: (run: Scope) => Promise<T>): () => Promise<
   return () => (made ??= make(run));
 }
 
-export const sharedBrowser = sharedByAll(startBrowser);
+/** Whether the tests run in Firefox instead of Chromium. */
+export const isFirefox = process.env['CULVERT_BROWSER'] === 'firefox';
+
+/** Declares a test of what the driver of Firefox cannot do. @param why it cannot */
+export function itInChromium(why: string, title: string, test: () => Promise<void>): void {
+  if (isFirefox) it.skip(`${title} (not in Firefox: ${why})`);
+  else it(title, test);
+}
+
+export const sharedBrowser = sharedByAll((scope) => (isFirefox ? startFirefox(scope) : startBrowser(scope)));
 export const sharedWindow = sharedByAll(buildWindow);
 /** A relay for scenarios that do not restart it, each with its own account. */
 export const sharedRelay = sharedByAll((scope) => Relay.start(scope));
