@@ -88,8 +88,12 @@ export class ConnectedClient {
     };
   }
 
-  /** Adds a client's new control socket; the previous one is replaced (protocol.md section 5.3). */
-  attach(control: ControlSocket): void {
+  /**
+   * Adds a client's new control socket; the previous one is replaced (protocol.md section 5.3).
+   *
+   * @returns as `Ownership.claim` does
+   */
+  attach(control: ControlSocket): Promise<void> | undefined {
     // A client that reconnects again and again and never answers a Close frame must not accumulate sockets.
     this.#replaced?.cut();
     this.#replaced = this.#control;
@@ -99,9 +103,12 @@ export class ConnectedClient {
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
     this.#control = control;
-    this.#hold(control);
+    const replaced = () => this.#moved(control);
+    this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
+    const claimed = this.#o.ownership.claim(this.#held);
     // The previous socket may have lost announcements; an id is only valid for one data socket anyway.
     this.#waiting.seekAgain();
+    return claimed;
   }
 
   /** A control socket has ended, with the code; its trunks accept no more visitors. */
@@ -350,12 +357,6 @@ export class ConnectedClient {
     this.#waiting.release(pending);
     if (pending.away === undefined) rendezvousWait.add((this.#o.clock.monotonic() - pending.since) / 1000);
     pending.handler.opened(stream, wasWarm);
-  }
-
-  #hold(control: ControlSocket): void {
-    const replaced = () => this.#moved(control);
-    this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
-    this.#o.ownership.claim(this.#held);
   }
 
   #releaseControl(): void {

@@ -73,7 +73,7 @@ describe('Hub, in its metrics', () => {
       cut() {},
       probe() {},
     };
-    hub.attach(tunnel, control as unknown as ControlSocket);
+    void hub.attach(tunnel, control as unknown as ControlSocket);
   }
 
   /** A trunk of a client that is far away. */

@@ -59,7 +59,7 @@ describe('Hub, when the relay shuts down', () => {
 
   function attach(tunnel: LiveTunnel, takesEvents: boolean): FakeControl {
     const control = new FakeControl(takesEvents);
-    hub.attach(tunnel, control.socket);
+    void hub.attach(tunnel, control.socket);
     return control;
   }
 
@@ -126,7 +126,7 @@ function streamVia(via: string | undefined) {
   const hub = new Hub({ clock: new FakeClock(), maxTrunks: 2, ownership: ALONE });
   const control = new FakeControl(false);
   const tunnel = aTunnel('one');
-  hub.attach(tunnel, control.socket);
+  void hub.attach(tunnel, control.socket);
   const opened: ByteStream[] = [];
   hub.dial(tunnel, { opened: (stream) => opened.push(stream), failed: () => assert.fail() });
   const pending = hub.awaited.find(String(control.told[0])) ?? assert.fail();

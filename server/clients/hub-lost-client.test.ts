@@ -71,7 +71,7 @@ describe('A client whose control socket was lost', () => {
 
   function attach(): ControlSocket {
     const control = aControl();
-    hub.attach(tunnel, control);
+    void hub.attach(tunnel, control);
     return control;
   }
 

@@ -56,7 +56,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
       cut() {},
       probe() {},
     };
-    hub.attach(tunnel, control as unknown as ControlSocket);
+    void hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
     hub.get(tunnel.id)?.addTrunk(trunk.socket, { keyId: 'one' });
     time.pass(FAR_PATH_MS);

@@ -95,7 +95,7 @@ describe('Hub', () => {
 
   function attach(keyId = 'key'): FakeControl {
     const control = new FakeControl(keyId);
-    hub.attach(tunnel, control.socket);
+    void hub.attach(tunnel, control.socket);
     return control;
   }
 
@@ -468,7 +468,7 @@ describe('Hub', () => {
 
     it('gives up those of an earlier control socket that do not answer', async () => {
       const claimed: HeldControl[] = [];
-      const claim = (held: HeldControl): void => void claimed.push(held);
+      const claim = (held: HeldControl): undefined => void claimed.push(held);
       hub = new Hub({ ...OPTIONS, clock, ownership: { ...ALONE, claim } });
       for (const arrives of [() => attach(), () => claimed.at(-1)?.replaced()]) {
         attach();
@@ -485,7 +485,7 @@ describe('Hub', () => {
 
     it('waits for those of a client that has left in order, also on request, and came to another relay', async () => {
       const claimed: HeldControl[] = [];
-      const claim = (held: HeldControl): void => void claimed.push(held);
+      const claim = (held: HeldControl): undefined => void claimed.push(held);
       hub = new Hub({ ...OPTIONS, clock, ownership: { ...ALONE, claim } });
       for (const moves of [
         (control: FakeControl) => {

@@ -202,12 +202,14 @@ export class Hub implements Dialer {
     for (const client of this.#clients.values()) client.resume();
   }
 
-  attach(tunnel: LiveTunnel, control: ControlSocket): void {
-    this.#client(tunnel).attach(control);
+  /** @returns fulfilled when visitors of other relays find the client; `undefined` if there are none */
+  attach(tunnel: LiveTunnel, control: ControlSocket): Promise<void> | undefined {
+    const claimed = this.#client(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);
     // The account was suspended after the key had been checked.
     if (tunnel.account.suspended !== null) this.get(tunnel.id)?.suspend(tunnel.account.suspended);
     else if (this.#stage !== 'running') control.askToMove();
+    return claimed;
   }
 
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {

@@ -37,8 +37,12 @@ export interface Ownership {
   readonly isSure: boolean;
   /** Whether other relays may have the client, so that visitors are forwarded to it. */
   readonly hasOthers: boolean;
-  /** A control socket was opened, the newest of its tunnel on this relay. */
-  claim(control: HeldControl): void;
+  /**
+   * A control socket was opened, the newest of its tunnel on this relay.
+   *
+   * @returns fulfilled when other relays find it, or cannot be told; `undefined` if nobody has to
+   */
+  claim(control: HeldControl): Promise<void> | undefined;
   /** It has ended. */
   release(control: HeldControl): void;
   /** Passes a problem to the relay with the tunnel's control socket, if there is one. */
@@ -57,7 +61,7 @@ export const ALONE: Ownership = {
   connectionId: () => randomUUID(),
   isSure: true,
   hasOthers: false,
-  claim() {},
+  claim: () => undefined,
   release() {},
   tellProblem() {},
   find: () => Promise.resolve({ kind: 'away', ms: Infinity }),

@@ -16,7 +16,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { LARGE_FROM_FAR_BYTES } from './client-trunks.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
-import { ALONE, NO_FORWARDER } from './ownership.ts';
+import { ALONE, NO_FORWARDER, type Ownership } from './ownership.ts';
 import { Upgrades } from './upgrades.ts';
 
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
@@ -36,6 +36,7 @@ describe('Upgrades', () => {
   let test: TestStore;
   let hub: Hub;
   let tunnel: LiveTunnel;
+  let claim: Ownership['claim'];
   let createTunnel: (protocol: Protocol) => LiveTunnel;
   let headers: Readonly<Record<string, string>>;
   let upgrades: Upgrades;
@@ -57,7 +58,8 @@ describe('Upgrades', () => {
       return created;
     };
     tunnel = createTunnel('http');
-    hub = new Hub({ clock, maxTrunks: 8, ownership: ALONE });
+    claim = () => undefined;
+    hub = new Hub({ clock, maxTrunks: 8, ownership: { ...ALONE, claim: (held) => claim(held) } });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock, { note() {} });
@@ -105,7 +107,7 @@ describe('Upgrades', () => {
   it('opens at most the limit of sockets, and keeps a refused id valid for later', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
-    hub.attach(tunnel, control as unknown as ControlSocket);
+    void hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     for (let count = 0; count < 3; count += 1) hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
     await open(`/ws/data?id=${ids[0]}`);
@@ -120,10 +122,24 @@ describe('Upgrades', () => {
     assert.equal(opened, 3);
   });
 
+  it('tells a client that it is connected once visitors of other relays find it', async () => {
+    const known = Promise.withResolvers<void>();
+    claim = () => known.promise;
+    const control = await openControl();
+    const read: string[] = [];
+    control.setEncoding('latin1').on('data', (text: string) => read.push(text));
+    hub.dial(tunnel, { opened() {}, failed() {} });
+    await settled();
+    assert.deepEqual(read, []);
+    known.resolve();
+    await settled();
+    assert.match(read.join(''), /^HTTP\/1\.1 101 [^]*"type":"connection"/);
+  });
+
   it('opens no control socket while the relay shuts down, but does open announced data sockets', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
-    hub.attach(tunnel, control as unknown as ControlSocket);
+    void hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
     hub.drain();
@@ -141,7 +157,7 @@ describe('Upgrades', () => {
       tunnel = createTunnel(protocol);
       const ids: string[] = [];
       const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
-      hub.attach(tunnel, control as unknown as ControlSocket);
+      void hub.attach(tunnel, control as unknown as ControlSocket);
       let hasEnded = false;
       const handler = { onBytes() {}, onRoom() {}, onSentAll: () => (hasEnded = true), onEnded() {} };
       hub.dial(tunnel, {
@@ -195,7 +211,7 @@ describe('Upgrades', () => {
   it('opens nothing of a tunnel with the key of another account, and does not use up an id for it', async () => {
     const ids: string[] = [];
     const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {}, probe() {} };
-    hub.attach(tunnel, control as unknown as ControlSocket);
+    void hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
     const owners = headers;
@@ -223,7 +239,7 @@ describe('Upgrades', () => {
       ['without a key', false],
     ] as const) {
       it(how, async () => {
-        hub.attach(tunnel, {
+        void hub.attach(tunnel, {
           key: KEY,
           announce() {},
           close() {},

@@ -111,10 +111,15 @@ export class Upgrades {
 
   /** A separate function, so that the request's data is not kept as long as the socket. */
   #attach(tunnel: LiveTunnel, socket: WebSocketByteStream, options: ControlSocketOptions): void {
+    const { connection } = options;
+    // The client's visitors may come to any relay once it is told that it is connected.
+    connection.cork();
     const control = new ControlSocket(socket, options, (closed, code) =>
       this.#options.hub.detach(tunnel, closed, code),
     );
-    this.#options.hub.attach(tunnel, control);
+    const claimed = this.#options.hub.attach(tunnel, control);
+    if (claimed === undefined) connection.uncork();
+    else void claimed.then(() => connection.uncork());
   }
 
   async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {

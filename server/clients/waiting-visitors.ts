@@ -14,11 +14,6 @@ import type { Forwarder, Ownership, Visit, VisitFailure, VisitHandler } from './
  */
 export const HOLD_OVER_MS = 10_000;
 /**
- * How long a relay waits for another relay to report a client that has just connected to it: the client's first
- * visitor may arrive earlier.
- */
-export const CLAIM_GRACE_MS = 1000;
-/**
  * How long a visitor may wait on another relay. That relay has time limits of its own, for its client and for one
  * that has just left, which start when it has been found and reached.
  */
@@ -297,7 +292,7 @@ export class WaitingVisitors {
         return this.#fail(pending, failure.fault);
       case 'away':
         return this.failIn(
-          Math.min(Math.max(CLAIM_GRACE_MS, this.#holdOver(failure.ms)), this.#patience(pending)),
+          Math.min(this.#holdOver(failure.ms), this.#patience(pending)),
           pending,
           'tunnel-offline',
         );

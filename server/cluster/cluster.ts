@@ -103,7 +103,7 @@ export class Cluster implements Peering {
     this.#renewal = new OwnershipRenewal({ redis, membership, ownership: this.ownership, clock, onDown });
     this.#hops = new HopDialer(incarnation, secret);
     const { ownership } = this;
-    this.forwarder = new ClusterForwarder({ ownership, membership, hops: this.#hops, secret, clock });
+    this.forwarder = new ClusterForwarder({ ownership, membership, hops: this.#hops, secret });
     this.#log = log;
   }
 

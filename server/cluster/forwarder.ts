@@ -7,18 +7,11 @@ import type {
   Visit,
   VisitHandler,
 } from '../clients/ownership.ts';
-import type { Clock } from '../clock.ts';
 import type { Dial } from '../tunnels/stream.ts';
 import { API_ERRORS } from '../../shared/errors.ts';
 import { relayOf } from './connection-id.ts';
 import type { HopDialer } from './hop/hop-dialer.ts';
 import type { Membership } from './members.ts';
-
-/**
- * Delay before a relay looks again for a client that has just opened a trunk: the client may have connected to
- * another relay a moment ago.
- */
-export const CLAIM_LOOK_MS = 100;
 
 interface ClusterForwarderDeps {
   readonly ownership: Pick<Ownership, 'find'>;
@@ -26,7 +19,6 @@ interface ClusterForwarderDeps {
   readonly hops: Pick<HopDialer, 'visit' | 'upgrade'>;
   /** known only to the relays of the cluster */
   readonly secret: string;
-  readonly clock: Clock;
 }
 
 export class ClusterForwarder implements Forwarder {
@@ -69,13 +61,8 @@ export class ClusterForwarder implements Forwarder {
   }
 
   async #trunk(request: ForwardedUpgrade): Promise<Hop | number | undefined> {
-    const { ownership, membership, hops, clock } = this.#deps;
-    let found = await ownership.find(request.id);
-    if (found.kind === 'away') {
-      // A client may arrive before the report of its control socket.
-      await new Promise<void>((resolve) => clock.setTimeout(resolve, CLAIM_LOOK_MS));
-      found = await ownership.find(request.id);
-    }
+    const { ownership, membership, hops } = this.#deps;
+    const found = await ownership.find(request.id);
     if (found.kind === 'away') return undefined;
     const address = found.kind === 'there' ? membership.named(found.relay) : undefined;
     return (address && (await hops.upgrade(address, request))) ?? API_ERRORS.unavailable.status;

@@ -77,7 +77,7 @@ describe('RedisOwnership', () => {
   });
 
   it('drops a control socket if another relay has a newer one, and no other', async () => {
-    ownership.claim(held('one'));
+    void ownership.claim(held('one'));
     await settled();
     ownership.replaced('one', 4);
     ownership.replaced('two', 9);
@@ -87,16 +87,16 @@ describe('RedisOwnership', () => {
   });
 
   it('knows which of two is newer even if it learns of the other before it has its own number', async () => {
-    ownership.claim(held('older'));
+    void ownership.claim(held('older'));
     ownership.replaced('older', 6);
-    ownership.claim(held('newer'));
+    void ownership.claim(held('newer'));
     ownership.replaced('newer', 4);
     await settled();
     assert.deepEqual(replaced, ['older']);
   });
 
   it('publishes everything again in batches, and drops control sockets that other relays have taken over', async () => {
-    for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) ownership.claim(held(`t${tunnel}`));
+    for (let tunnel = 0; tunnel <= OWNERSHIP_BATCH; tunnel += 1) void ownership.claim(held(`t${tunnel}`));
     await settled();
     calls = [];
     replies.set(ASSERT, ['t1']);
@@ -106,7 +106,7 @@ describe('RedisOwnership', () => {
   });
 
   it('makes Redis keep entries for 15 min, three times the interval between publications', async () => {
-    ownership.claim(held('one'));
+    void ownership.claim(held('one'));
     await settled();
     await ownership.tellAll();
     ownership.release(held('one'));
@@ -117,8 +117,8 @@ describe('RedisOwnership', () => {
 
   it('publishes that a client has left, once, and not for one that was replaced here', async () => {
     const [first, second] = [held('one'), held('one')];
-    ownership.claim(first);
-    ownership.claim(second);
+    void ownership.claim(first);
+    void ownership.claim(second);
     await settled();
     calls = [];
     ownership.release(first);

@@ -64,17 +64,19 @@ export class RedisOwnership implements Ownership {
     return connectionId(this.#deps.membership.number, this.#deps.secret);
   }
 
-  claim(control: HeldControl): void {
+  claim(control: HeldControl): Promise<void> | undefined {
     const held = { control, fence: this.#deps.clock.now() * 1000, fenced: false, rival: 0 };
     this.#held.set(control.tunnelId, held);
     const { number, incarnation } = this.#deps.membership;
     // Without a number, it is recorded once there is one.
-    if (number === 0) return;
-    this.#deps.redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS).then(
-      (reply) => this.#fenced(held, readNumber(reply)),
-      // If this cannot be published now, it is when Redis is back.
-      () => {},
-    );
+    if (number === 0) return undefined;
+    return this.#deps.redis
+      .run(CLAIM, control.tunnelId, number, incarnation, control.keyId, OWNERSHIP_KEEP_MS)
+      .then(
+        (reply) => this.#fenced(held, readNumber(reply)),
+        // If this cannot be published now, it is when Redis is back.
+        () => {},
+      );
   }
 
   release(control: HeldControl): void {
