@@ -36,7 +36,7 @@ import type { PrimaryLink } from './workers/primary-link.ts';
 
 export type RunningRelay = Omit<
   WorkerRelay,
-  'gauges' | 'followed' | 'readAccess' | 'followAccess' | 'followCertificate' | 'replaceable'
+  'gauges' | 'followed' | 'readAccess' | 'followAccess' | 'followCertificate' | 'turnAway' | 'replaceable'
 >;
 
 /** One of the processes of a relay that has several. */
@@ -313,6 +313,8 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     followAccess,
     /** Another process of this relay was issued a certificate. */
     followCertificate: async (issued: Issued): Promise<void> => await certificates?.follow(issued),
+    /** Lets no more visitors in: all processes of this relay are about to stop. */
+    turnAway: (): Promise<void> => edge.turnAway(),
     /** the relay as seen by the one that replaces it */
     replaceable: self,
   };

@@ -73,6 +73,8 @@ export class Edge {
   #draining = false;
   /** whether new visitors are refused */
   #turnsAway = false;
+  /** fulfilled when that is so, once it is asked for */
+  #turned: Promise<void> | undefined;
   /** the connections that were open when the shutdown began */
   readonly #standing = new Set<Visitor | RawConnection>();
   /** the connections that have no visitor yet */
@@ -254,6 +256,17 @@ export class Edge {
    * limits of visitors bound the wait.
    */
   async settle(): Promise<void> {
+    await this.turnAway();
+    while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
+    this.#server.close();
+  }
+
+  /** The first part of {@link settle}. @returns fulfilled when visitors who arrive are turned away */
+  turnAway(): Promise<void> {
+    return (this.#turned ??= this.#turnAway());
+  }
+
+  async #turnAway(): Promise<void> {
     const heldBack = await this.#backlogTaken();
     this.#ports?.close();
     if (heldBack) this.resume();
@@ -261,8 +274,6 @@ export class Edge {
     this.#arrivingAtDrain = new Set(this.#entrance.current);
     for (const visitor of [...this.#visitors, ...this.#raw.keys()]) this.#standing.add(visitor);
     this.#drainVisitors();
-    while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
-    this.#server.close();
   }
 
   /**

@@ -47,10 +47,11 @@ export type WorkerMessage =
   | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
 
 /**
- * What the first process asks of a worker: what it counts, to learn of what other processes have stored, or a step of
- * being replaced.
+ * What the first process asks of a worker: what it counts, to learn of what other processes have stored, to let no more
+ * visitors in, or a step of being replaced.
  */
-export type WorkerTask = 'metrics' | 'followed' | 'keys' | 'access' | 'release' | 'resume' | Issued | Leaving;
+export type WorkerTask =
+  'metrics' | 'turn away' | 'followed' | 'keys' | 'access' | 'release' | 'resume' | Issued | Leaving;
 
 /** A certificate that a worker was issued. */
 export interface Issued {

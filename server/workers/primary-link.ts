@@ -69,6 +69,7 @@ interface Served {
   readAccess(): Promise<void>;
   followAccess(): Promise<void>;
   followCertificate(issued: Issued): Promise<void>;
+  turnAway(): Promise<void>;
   readonly replaceable: Replaceable;
 }
 
@@ -268,6 +269,7 @@ export class PrimaryLink {
     if (task === 'followed') return await this.#served.relay.followed();
     if (task === 'keys') return await this.#served.relay.readAccess();
     if (task === 'access') return await this.#served.relay.followAccess();
+    if (task === 'turn away') return await this.#served.relay.turnAway();
     if (task === 'release') return void (await replaceable.release());
     if (task === 'resume') return await replaceable.resume();
     if (task !== 'metrics')

@@ -191,6 +191,8 @@ class Primary {
   /** Lets all workers finish together, and ends those that do not. */
   async stop(deadlineMs: number): Promise<void> {
     this.#close();
+    // None lets a visitor in while another one already reports that the relay stops.
+    if (this.#successor === undefined) await Promise.allSettled(this.#each('turn away', WORKER_FOLLOW_MS));
     this.tellAll({ kind: 'stop', deadlineMs });
     this.#settle();
     const late = sleep(deadlineMs + WORKER_STOP_MS, undefined, { ref: false });
