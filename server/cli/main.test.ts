@@ -286,6 +286,16 @@ describe('culvert-relay', () => {
       );
     });
 
+    it('limits how its memory grows once it has started', async () => {
+      const exit = main(shell, ['serve'], async () => {
+        assert.equal(shell.isLimited, false);
+        return new FakeRelay();
+      });
+      await shell.serving;
+      assert.equal(shell.isLimited, true);
+      void exit;
+    });
+
     it('runs in the background with --detach', async () => {
       assert.equal(await main(shell, ['--replace', '--detach', '--port', '1'], noRelay), 0);
       assert.deepEqual(shell.stdout, ['serve --replace --port 1']);

@@ -57,37 +57,33 @@ export async function serve(
   await checkTls(config);
   const log = await shell.openLog(config.log);
   void signals.startEnded.then(() => log('relay stopped'));
-  const accessLog = await openAccessLog(shell, config, log);
-  shell.onCrash((error) => log('relay crashed', errorFields(error)));
-  log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
-  const operator: Operator = {
-    log,
-    accessLog: accessLog?.write,
-    tell,
-    listeners: shell.listeners,
-    startWorker: () => shell.startWorker(),
-    primary: undefined,
-    announce: async () => {
-      try {
-        await shell.tellServiceManager();
-      } catch (error) {
-        log('service manager not told', { error: describeError(error) });
-      }
-    },
-    commit: () => signals.commit(),
-  };
-  const starting = start(config, startRelay, replaces, operator, signals);
+  const starting = startProcess(shell, config, log, (own) => {
+    log('relay starting', { version: VERSION, node: process.versions.node });
+    const operator: Operator = {
+      ...own,
+      tell,
+      listeners: shell.listeners,
+      primary: undefined,
+      announce: async () => {
+        try {
+          await shell.tellServiceManager();
+        } catch (error) {
+          log('service manager not told', { error: describeError(error) });
+        }
+      },
+      commit: () => signals.commit(),
+    };
+    return start(config, startRelay, replaces, operator, signals);
+  });
   const aborted = signals.second.then(() => {
     log('relay aborted');
-    starting.then((relay) => relay.abort()).catch(() => undefined);
+    starting.then(({ relay }) => relay.abort()).catch(() => undefined);
     throw new CommandError(ExitCode.failed, []);
   });
-  const relay = await Promise.race([starting, aborted]);
+  const { relay, reload } = await Promise.race([starting, aborted]);
   await signals.commit();
-  shell.limitGrowth();
-  const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
-  if (reloads.length > 0) signals.reload = () => reloads.forEach((each) => each());
+  if (reload !== undefined) signals.reload = reload;
   const ended = untilEnded(relay, signals, log);
   await relay.announced;
   log('listening', { url: relay.url });
@@ -104,28 +100,45 @@ export async function serve(
 export async function serveWorker(shell: Shell, config: Config, channel: NodeJS.Process): Promise<number> {
   const primary = await PrimaryLink.open(channel);
   const log = primary.logOf(await shell.openLog(config.log));
-  const accessLog = await openAccessLog(shell, config, log);
-  shell.onCrash((error) => log('relay crashed', errorFields(error)));
   try {
-    const relay = await startWorkerRelay(config, {
-      log,
-      accessLog: accessLog?.write,
-      tell: undefined,
-      listeners: new Map(),
-      startWorker: () => shell.startWorker(),
-      primary,
-      announce: () => Promise.resolve(),
-      commit: () => Promise.resolve(),
-    });
-    shell.limitGrowth();
-    return await primary.serve(relay, () => {
-      relay.reload?.();
-      accessLog?.reopen?.();
-    });
+    const { relay, reload } = await startProcess(shell, config, log, (own) =>
+      startWorkerRelay(config, {
+        ...own,
+        tell: undefined,
+        listeners: new Map(),
+        primary,
+        announce: () => Promise.resolve(),
+        commit: () => Promise.resolve(),
+      }),
+    );
+    return await primary.serve(relay, reload);
   } catch (error) {
     primary.refused(error);
     return ExitCode.failed;
   }
+}
+
+/**
+ * Starts a process of a relay, with what each has for itself.
+ *
+ * @returns the relay, and what opens its certificates and log files again, if it has any
+ */
+async function startProcess<R extends Pick<RunningRelay, 'reload'>>(
+  shell: Shell,
+  config: Config,
+  log: Log,
+  startOne: (own: Pick<Operator, 'log' | 'accessLog' | 'startWorker'>) => Promise<R>,
+): Promise<{ readonly relay: R; readonly reload: (() => void) | undefined }> {
+  const accessLog = await openAccessLog(shell, config, log);
+  shell.onCrash((error) => log('relay crashed', errorFields(error)));
+  const relay = await startOne({
+    log,
+    accessLog: accessLog?.write,
+    startWorker: () => shell.startWorker(),
+  });
+  shell.limitGrowth();
+  const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
+  return { relay, reload: reloads.length === 0 ? undefined : () => reloads.forEach((each) => each()) };
 }
 
 /** A person at a terminal reads lines; a log gets one of its own. */

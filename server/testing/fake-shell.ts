@@ -34,7 +34,11 @@ export class FakeShell implements Shell {
   }
 
   limitMemory(): void {}
-  limitGrowth(): void {}
+  /** whether the growth of memory is limited */
+  isLimited = false;
+  limitGrowth(): void {
+    this.isLimited = true;
+  }
 
   readonly listeners = new Map<string, object>();
 

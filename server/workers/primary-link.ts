@@ -153,7 +153,7 @@ export class PrimaryLink {
    * @param reload called when certificates and log files are to be opened again
    * @returns the exit code, once the first process has asked it to end and it has stopped
    */
-  serve(relay: Served, reload: () => void): Promise<number> {
+  serve(relay: Served, reload = (): void => {}): Promise<number> {
     this.#served = { relay, reload };
     this.#send({ kind: 'serving', url: relay.url, port: Number(new URL(relay.url).port) });
     return this.#ended.promise;
