@@ -313,7 +313,7 @@ async function startParts(config: Config, operator: Operator, takeover: Takeover
     followAccess,
     /** Another process of this relay was issued a certificate. */
     followCertificate: async (issued: Issued): Promise<void> => await certificates?.follow(issued),
-    /** Lets no more visitors in: all processes of this relay are about to stop. */
+    /** Turns new visitors away: all processes of this relay are about to stop. */
     turnAway: (): Promise<void> => edge.turnAway(),
     /** the relay as seen by the one that replaces it */
     replaceable: self,

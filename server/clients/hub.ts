@@ -202,7 +202,7 @@ export class Hub implements Dialer {
     for (const client of this.#clients.values()) client.resume();
   }
 
-  /** @returns fulfilled when visitors of other relays find the client; `undefined` if there are none */
+  /** @returns fulfilled when visitors of other relays find the client; `undefined` for a standalone relay */
   attach(tunnel: LiveTunnel, control: ControlSocket): Promise<void> | undefined {
     const claimed = this.#client(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);

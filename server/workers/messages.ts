@@ -47,8 +47,8 @@ export type WorkerMessage =
   | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
 
 /**
- * What the first process asks of a worker: what it counts, to learn of what other processes have stored, to let no more
- * visitors in, or a step of being replaced.
+ * What the first process asks of a worker: what it counts, to learn of what other processes have stored, to turn new
+ * visitors away, or a step of being replaced.
  */
 export type WorkerTask =
   'metrics' | 'turn away' | 'followed' | 'keys' | 'access' | 'release' | 'resume' | Issued | Leaving;
