@@ -9,7 +9,7 @@ import { t } from '../messages/translate.ts';
 import { type Core, createCore } from './core.ts';
 import { APP_ID, LINK_SCHEME, projectLinks, type ProjectLinks, writeLinkFile } from './deep-link.ts';
 import * as electron from './electron/electron.ts';
-import { addressFingerprint, collectLinks, listenToSystem, NetworkWatch } from './electron/events.ts';
+import { collectLinks, listenToSystem } from './electron/events.ts';
 import {
   denyNavigation,
   denyPermissions,
@@ -24,6 +24,7 @@ import { Shell } from './electron/shell.ts';
 import { keepUpToDate, readUpdateConfig, updateWay } from './electron/updater.ts';
 import { AlreadyRunning, lockInstance } from './instance-lock.ts';
 import { newVersionNotice } from './notices.ts';
+import { MachineWatch, networkAddresses } from '../../client/control/machine-watch.ts';
 import { Signal } from '../../client/signal.ts';
 
 const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
@@ -117,11 +118,14 @@ async function start(): Promise<void> {
       return quit.isDone;
     },
   });
-  new NetworkWatch({
+  // No system notifies the main process.
+  new MachineWatch({
     clock: platform.clock,
-    isOnline: () => net.isOnline(),
-    fingerprint: addressFingerprint,
-    onChange: () => core.wake(),
+    addresses: () => {
+      const addresses = networkAddresses();
+      return addresses === undefined ? undefined : `${net.isOnline()} ${addresses}`;
+    },
+    onChange: core.wake,
   }).start();
   keepUpToDate({
     way: updateWay({

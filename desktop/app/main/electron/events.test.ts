@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import type { App } from 'electron';
-import { FakeClock } from '../../../testing/fake-clock.ts';
 import { fakeEmitter, fakeEvent } from '../../../testing/fake-electron.ts';
-import { collectLinks, listenToSystem, NetworkWatch } from './events.ts';
+import { collectLinks, listenToSystem } from './events.ts';
 
 function listening(mayQuit: boolean) {
   const seen: string[] = [];
@@ -55,51 +54,5 @@ describe('listenToSystem', () => {
       listening(mayQuit).app.emit('before-quit', quit);
       assert.equal(quit.isPrevented, !mayQuit);
     }
-  });
-});
-
-describe('NetworkWatch', () => {
-  it('checks every 3 s', () => {
-    const clock = new FakeClock();
-    let looks = 0;
-    new NetworkWatch({
-      clock,
-      isOnline: () => (looks++, true),
-      fingerprint: () => '10.0.0.1',
-      onChange: () => assert.fail(),
-    }).start();
-    const before = looks;
-    clock.advance(2999);
-    assert.equal(looks, before);
-    clock.advance(1);
-    assert.equal(looks, before + 1);
-    clock.advance(3000);
-    assert.equal(looks, before + 2);
-  });
-
-  it('reports a change of network once', () => {
-    const clock = new FakeClock();
-    const seen: boolean[] = [];
-    let isOnline = true;
-    let address: string | undefined = '10.0.0.1';
-    const watch = new NetworkWatch({
-      clock,
-      isOnline: () => isOnline,
-      fingerprint: () => address,
-      onChange: (hasNetwork) => void seen.push(hasNetwork),
-    });
-    watch.start();
-    clock.advance(30_000);
-    assert.deepEqual(seen, []);
-    // The addresses cannot be read.
-    address = undefined;
-    clock.advance(30_000);
-    assert.deepEqual(seen, []);
-    isOnline = false;
-    clock.advance(30_000);
-    isOnline = true;
-    address = '192.168.0.2';
-    clock.advance(30_000);
-    assert.deepEqual(seen, [false, true]);
   });
 });

@@ -1,11 +1,6 @@
-/** Events of the system while the app runs: links, sleep, shutdown, the network. */
+/** Events of the system while the app runs: links, sleep and shutdown. */
 import type { App, PowerMonitor } from 'electron';
-import type { Clock } from '../../../client/clock.ts';
-import { machineAddresses } from '../../../client/control/machine-watch.ts';
 import { findDeepLink } from '../deep-link.ts';
-
-/** How often the network of this machine is checked. */
-const NETWORK_INTERVAL_MS = 3000;
 
 interface AppEvents {
   /** The app was started a second time, or its icon in the dock was clicked. */
@@ -61,61 +56,4 @@ export function listenToSystem(
   powerMonitor.on('resume', () => events.onWake());
   powerMonitor.on('unlock-screen', () => events.onWake());
   powerMonitor.on('shutdown', () => events.onShutdown());
-}
-
-interface NetworkWatchOptions {
-  readonly clock: Clock;
-  /** whether the system reports a network */
-  readonly isOnline: () => boolean;
-  /** a text that changes with the network of this machine; `undefined` if it cannot be read */
-  readonly fingerprint: () => string | undefined;
-  /** The network has come, gone or changed. */
-  readonly onChange: (hasNetwork: boolean) => void;
-}
-
-/** Polls every {@link NETWORK_INTERVAL_MS}, because no system notifies the main process. */
-export class NetworkWatch {
-  readonly #options: NetworkWatchOptions;
-  #fingerprint = '';
-  #last: string;
-
-  constructor(options: NetworkWatchOptions) {
-    this.#options = options;
-    this.#last = this.#look();
-  }
-
-  /** Call it once. */
-  start(): void {
-    this.#wait();
-  }
-
-  get hasNetwork(): boolean {
-    return this.#options.isOnline();
-  }
-
-  #wait(): void {
-    this.#options.clock.setTimeout(() => {
-      const now = this.#look();
-      if (now !== this.#last) {
-        this.#last = now;
-        this.#options.onChange(this.hasNetwork);
-      }
-      this.#wait();
-    }, NETWORK_INTERVAL_MS);
-  }
-
-  #look(): string {
-    this.#fingerprint = this.#options.fingerprint() ?? this.#fingerprint;
-    return `${this.#options.isOnline()} ${this.#fingerprint}`;
-  }
-}
-
-/** The stable addresses of this machine; `undefined` if they cannot be read. */
-export function addressFingerprint(): string | undefined {
-  // IPv6 privacy extensions change addresses while connections live on.
-  const lasting = machineAddresses()?.filter(({ family, internal }) => !internal && family === 'IPv4');
-  return lasting
-    ?.map(({ address }) => address)
-    .sort()
-    .join(' ');
 }
