@@ -9,6 +9,7 @@ import { closedPort, startHttpService, startRawService } from '../support/servic
 import {
   appScenarios,
   card,
+  chooseFromPalette,
   chooseSignIn,
   expose,
   scenarios,
@@ -110,7 +111,7 @@ scenarios('an invitation', (fixture) => {
     await dialog.getByRole('button', { name: 'Sign in' }).click();
     await signedInAs(page, other.account);
     assert.equal(await card(page, slug).count(), 0);
-    await chooseSignIn(page, new RegExp(`^${account} · `));
+    await chooseSignIn(page, new RegExp(`^${account} `));
     await card(page, slug).getByText('Online').waitFor();
   });
 
@@ -143,6 +144,11 @@ appScenarios('two relays', (fixture) => {
 
     await chooseSignIn(page, 'Sign in to another relay or account…');
     await page.getByRole('button', { name: `${work.name} · ` }).waitFor();
+    // Escape leaves the form, as it leaves every screen.
+    await page.getByLabel('Relay').fill('rel');
+    await page.keyboard.press('Escape');
+    await card(page, shop).getByText('Online').waitFor();
+    await chooseFromPalette(page, 'add account');
     await signIn(page, relay.url, home.key);
     await page.getByRole('heading', { name: 'No tunnels yet' }).waitFor();
     await focused(page, 'port');
@@ -153,14 +159,19 @@ appScenarios('two relays', (fixture) => {
 
     await page.locator('#sign-ins').focus();
     await page.keyboard.press('Enter');
-    await focusedName(page, new RegExp(`^${work.name} · .* \\(1 running\\)$`), 'menuitem');
+    await focusedName(page, new RegExp(`^${work.name} .* \\(1 running\\)$`), 'menuitem');
     await page.keyboard.press('Enter');
     await card(page, shop).getByText('Online').waitFor();
+
+    await chooseFromPalette(page, home.name);
+    await signedInAs(page, home.name);
+    await chooseFromPalette(page, work.name);
+    await signedInAs(page, work.name);
 
     const { page: again } = await fixture.open(directory);
     await signedInAs(again, work.name);
     await card(again, shop).getByText('Online').waitFor();
-    await chooseSignIn(again, `Sign out of ${work.name} · `);
+    await chooseSignIn(again, `Sign out of ${work.name} `);
     await signedInAs(again, home.name);
     await again.getByRole('button', { name: /^Undo: You signed out/ }).click();
     await signedInAs(again, work.name);

@@ -135,8 +135,13 @@ export type ProjectView = {
   readonly name: string;
 } & (
   | { readonly state: 'open'; readonly tunnels: readonly ProjectTunnelView[] }
-  /** in lines, for people */
-  | { readonly state: 'refused'; readonly why: string }
+  | {
+      readonly state: 'refused';
+      /** in lines, for people */
+      readonly why: string;
+      /** origin of the relay of the project, if that is why */
+      readonly relay?: string | undefined;
+    }
 );
 
 export interface ProjectTunnelView {

@@ -45,6 +45,10 @@ interface Shown {
   /** empty for what cannot be opened */
   readonly tunnels: readonly ShownTunnel[];
   readonly problem: string | undefined;
+  /** of the project */
+  readonly folder: string;
+  /** origin of its relay, if that is the problem */
+  readonly relay?: string;
 }
 
 interface ShownTunnel extends FoundTunnel {
@@ -67,8 +71,8 @@ export class Projects {
   /** The one that the user is asked about. */
   get view(): ProjectView | undefined {
     if (this.#shown === undefined) return undefined;
-    const { id, name, tunnels, problem } = this.#shown;
-    if (problem !== undefined) return { id, name, state: 'refused', why: problem };
+    const { id, name, tunnels, problem, relay } = this.#shown;
+    if (problem !== undefined) return { id, name, state: 'refused', why: problem, relay };
     return {
       id,
       name,
@@ -135,13 +139,21 @@ export class Projects {
     if (this.#shown?.id === id) this.#show(undefined);
   }
 
+  /** No longer shows a project. @returns its folder. @throws CallFailure if it was not shown */
+  take(id: string): string {
+    const shown = this.#shown;
+    if (shown?.id !== id) throw new CallFailure({ code: 'no-project', text: t('project.openAgain') });
+    this.#show(undefined);
+    return shown.folder;
+  }
+
   /** The user has signed out, or another one has signed in. */
   clear(): void {
     if (this.#shown !== undefined) this.#show(undefined);
   }
 
   async #read(folder: string): Promise<Shown> {
-    const shown = { id: randomUUID(), name: folderName(folder), tunnels: [], problem: undefined };
+    const shown = { id: randomUUID(), name: folderName(folder), folder, tunnels: [], problem: undefined };
     const connection = this.#options.connection();
     if (connection === undefined) return { ...shown, problem: t('problem.dropSignIn') };
     try {
@@ -153,8 +165,12 @@ export class Projects {
       }));
       return { ...shown, tunnels };
     } catch (error) {
-      if (error instanceof ProjectFileError || error instanceof FolderUnreadable)
-        return { ...shown, problem: translateMessage(messageOf(error)) };
+      if (error instanceof ProjectFileError || error instanceof FolderUnreadable) {
+        const problem = translateMessage(messageOf(error));
+        return error instanceof OtherRelay
+          ? { ...shown, problem, relay: error.relay }
+          : { ...shown, problem };
+      }
       throw error;
     }
   }
@@ -209,6 +225,16 @@ function isSame({ name, urls }: Tunnel, spec: FoundTunnel['spec']): boolean {
   return 'name' in wanted && address !== undefined && new URL(address).hostname === wanted.name;
 }
 
+/** A project of another relay than that of the account that the window shows. */
+class OtherRelay extends ProjectFileError {
+  readonly relay: string;
+
+  constructor(relay: string, own: string) {
+    super(t('project.otherRelay', { relay, own }));
+    this.relay = relay;
+  }
+}
+
 /* Reads a project for the app: with the reader of the command, and what of it the app does not start. */
 
 /** A tunnel of the file, and whether the app can start it. */
@@ -240,7 +266,7 @@ export async function readTunnels(folder: string, relay: RelayAddress): Promise<
   if (!(await hasProject(folder))) throw new ProjectFileError(t('project.none'));
   const project = readProjectIn(folder, { withholds: true });
   if (project.relay !== undefined && project.relay.origin !== relay.origin)
-    throw new ProjectFileError(t('project.otherRelay', { relay: project.relay.origin, own: relay.origin }));
+    throw new OtherRelay(project.relay.origin, relay.origin);
   const found: FoundTunnel[] = [];
   for (const spec of project.tunnels) found.push({ spec, start: await startable(project, spec) });
   for (const spec of project.withheld)

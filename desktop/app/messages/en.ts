@@ -717,7 +717,7 @@ const PALETTE = {
   'palette.names.team': 'people members invite invitation keys colleagues',
   'palette.names.keys': 'shortcuts keyboard help',
   'palette.names.diagnose': 'diagnose doctor check problem offline',
-  'palette.names.addSignIn': 'login log in account relay switch',
+  'palette.names.addSignIn': 'add new login log in account relay',
   'palette.names.signOut': 'logout log out leave account',
   'palette.names.quit': 'exit end close',
   'palette.names.replay': 'repeat resend again',
@@ -747,6 +747,7 @@ const PALETTE = {
   'palette.group.tunnels': 'Tunnels',
   'palette.group.requests': 'Requests',
   'palette.group.ports': 'Ports',
+  'palette.group.accounts': 'Other accounts',
   'palette.group.commands': 'Commands',
   'palette.group.search': 'Search',
 } as const;
@@ -843,7 +844,8 @@ const PROJECT = {
     '{failed, plural, one {# tunnel could not be started.} other {# tunnels could not be started.}}',
   'project.none': 'This folder has no culvert.yml. Choose the folder of a project that has one.',
   'project.otherRelay':
-    'This project is for the relay {relay}, but the window shows your account at {own}. Choose one there, or run culvert start.',
+    'This project is for the relay {relay}, but the window shows your account at {own}. Open it with an account there, or run culvert start.',
+  'project.openAs': 'Open as {name}',
   'project.otherMachine':
     'This tunnel cannot be started here: it forwards to another machine, {host}, which visitors could reach through this one. To allow that, run culvert start --allow-other-hosts.',
   'project.unset':

@@ -48,6 +48,8 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [importing, setImporting] = useState<string>();
   const [unfolded, setUnfolded] = useState<ContextType<typeof UnfoldedContext>>({});
+  /** id of the sign-in that was shown before this one */
+  const [left, setLeft] = useState<string>();
   const [drafts] = useState(() => new Map<string, unknown>());
   const [copied, setCopied] = useMoment<string>();
   const [showsKeys, setShowsKeys] = useState(false);
@@ -61,6 +63,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
       const sentences = announcements(previous, next);
       if (sentences.length > 0) say(sentences.join(' '));
       const isSame = previous !== undefined && chosenSignIn(previous) === chosenSignIn(next);
+      if (!isSame) setLeft(previous && chosenSignIn(previous));
       if (next.session.state === 'signed-in' && (isSame || previous === undefined)) return;
       setTrail(HOME);
       setSearch('');
@@ -184,6 +187,7 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
                 session={snapshot.session}
                 hasNetwork={snapshot.hasNetwork}
                 others={otherSignIns(snapshot)}
+                left={left}
               />
             )}
             {snapshot.invitation !== undefined && (
@@ -196,7 +200,11 @@ function App({ bridge }: { bridge: Bridge }): JSX.Element {
             {asked !== undefined && <FolderDialog key={asked.question} {...asked} />}
             {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
             {snapshot.project !== undefined && (
-              <ProjectDialog key={snapshot.project.id} project={snapshot.project} />
+              <ProjectDialog
+                key={snapshot.project.id}
+                project={snapshot.project}
+                signIns={snapshot.signIns}
+              />
             )}
             {snapshot.diagnostics !== undefined && (
               <DiagnosticsDialog key={snapshot.diagnostics.id} checkup={snapshot.diagnostics} />

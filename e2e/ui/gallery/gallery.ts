@@ -1,7 +1,7 @@
 /** Every screen of the window in each of its states, for axe-core and for the screenshots. */
 import type { Page } from 'playwright-core';
 import type { TeamView } from '../../../desktop/app/ipc/ipc.ts';
-import type { InvitationView, SignInView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { InvitationView } from '../../../desktop/app/ipc/snapshot.ts';
 import type { ProjectTunnelView } from '../../../desktop/app/ipc/tunnel-views.ts';
 import { t } from '../../../desktop/app/messages/translate.ts';
 import { exampleSignIn } from '../../../desktop/testing/views.ts';
@@ -10,7 +10,7 @@ import type { WindowOptions } from '../support/app-window.ts';
 import { openScripted } from '../support/running-app.ts';
 import { Refusal, type ScriptedHandlers, type ScriptedMain } from '../support/scripted-main.ts';
 import { BENCH_SCENES, LOG_SCENES, TRANSFER_SCENES } from './request-scenes.ts';
-import { HERON, HOUR, NOW, scene, type Scene, SHOP } from './scripted.ts';
+import { ELSEWHERE, HERON, HOUR, NOW, scene, type Scene, SHOP, SIGN_INS } from './scripted.ts';
 import { FORM_SCENES, LIST_SCENES, LOCK_SCENES } from './tunnel-scenes.ts';
 
 const DROP_SCENES: readonly Scene[] = [
@@ -195,19 +195,6 @@ const INVITATION: InvitationView = {
   keeps: KEEPS,
 };
 
-/** The one that is shown, another in trouble, and one that is signed out. */
-const SIGN_INS: readonly SignInView[] = [
-  exampleSignIn({ running: 2 }),
-  exampleSignIn({
-    id: 's2',
-    account: 'a-very-long-name-of-a-department',
-    relay: 'https://relay.somewhere.example.org:8443',
-    isChosen: false,
-    running: 2,
-    isTroubled: true,
-  }),
-  exampleSignIn({ id: 's3', account: 'home', isChosen: false, isSignedIn: false, isTroubled: true }),
-];
 /** The same beside a form for one more. */
 const ANOTHER = [
   ...SIGN_INS.map((signIn) => ({ ...signIn, isChosen: false })),
@@ -236,6 +223,17 @@ const SIGN_IN_SCENES: readonly Scene[] = [
   scene('sign-ins', { tunnels: [SHOP, HERON], signIns: SIGN_INS }, (page) =>
     page.locator('#sign-ins').click(),
   ),
+  scene('project-elsewhere', {
+    tunnels: [SHOP],
+    signIns: SIGN_INS,
+    project: {
+      id: 'p',
+      name: 'shop',
+      state: 'refused',
+      why: t('project.otherRelay', { relay: ELSEWHERE, own: 'https://tunnels.example.com' }),
+      relay: ELSEWHERE,
+    },
+  }),
   scene('invitation', { tunnels: [SHOP, HERON], invitation: INVITATION, signIns: SIGN_INS }),
   scene('invitation-ended', {
     session: { ...SIGNED_OUT, keeps: KEEPS },

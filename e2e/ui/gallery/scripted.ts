@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import type { About } from '../../../desktop/app/ipc/ipc.ts';
 import type { EditView } from '../../../desktop/app/ipc/request-views.ts';
-import type { Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
+import type { SignInView, Snapshot, TunnelView } from '../../../desktop/app/ipc/snapshot.ts';
 import type {
   AgentView,
   ApprovedView,
@@ -16,7 +16,12 @@ import {
   type RequestSummary,
   triesOf,
 } from '../../../desktop/client/inspector/records.ts';
-import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
+import {
+  exampleRequest,
+  exampleSignIn,
+  exampleSnapshot,
+  exampleTunnel,
+} from '../../../desktop/testing/views.ts';
 import { refuse, type ScriptedHandlers, ScriptedMain } from '../support/scripted-main.ts';
 
 const PORTS = [
@@ -86,6 +91,22 @@ export function scene(
   return { name, main: scripted(changes, handlers), ...(go && { go }) };
 }
 
+/** A relay with a long address. */
+export const ELSEWHERE = 'https://relay.somewhere.example.org:8443';
+
+/** The one that is shown, another in trouble, and one that is signed out. */
+export const SIGN_INS: readonly SignInView[] = [
+  exampleSignIn({ running: 2 }),
+  exampleSignIn({
+    id: 's2',
+    account: 'a-very-long-name-of-a-department',
+    relay: ELSEWHERE,
+    isChosen: false,
+    running: 2,
+    isTroubled: true,
+  }),
+  exampleSignIn({ id: 's3', account: 'home', isChosen: false, isSignedIn: false, isTroubled: true }),
+];
 /** Opens the request of the checkout that failed. */
 export async function openCheckout(page: Page): Promise<void> {
   const rows = page.getByRole('button', { name: /POST \/api\/checkout/ });
@@ -172,7 +193,7 @@ export const REQUESTS = [
   }),
 ];
 /** Older requests of the log. */
-const EARLIER = [
+export const EARLIER = [
   exampleRequest({ id: 90, startedAt: NOW - 44_000, target: '/live', durationMs: undefined }),
   exampleRequest({
     id: 89,

@@ -26,6 +26,7 @@ import {
   type Scene,
   scene,
   SHOP,
+  SIGN_INS,
 } from './scripted.ts';
 
 const signedIn = exampleSnapshot().session;
@@ -145,7 +146,7 @@ export const LIST_SCENES: readonly Scene[] = [
     await page.getByText('203.0.113.7:49152').first().waitFor();
   }),
   scene('checkup', { tunnels: [{ ...SHOP, recent: [], status: LOST }], diagnostics: CHECKUP }),
-  scene('palette', { tunnels: [SHOP, HOOKS, HERON] }, async (page) => {
+  scene('palette', { tunnels: [SHOP, HOOKS, HERON], signIns: SIGN_INS }, async (page) => {
     await page.locator('.create .primary').waitFor();
     await page.keyboard.press('Control+k');
     await page.locator('.palette input').fill('shop');

@@ -173,6 +173,15 @@ const ROWS = {
       snapshots.flush();
     },
   ),
+  /** shows another sign-in, and there the project that is shown here and cannot be opened */
+  'project:move': method(
+    exact({ id: ownId, signIn: ownId }),
+    async ({ id, signIn }, { core, projects, snapshots }) => {
+      await core.choose(signIn);
+      await core.chosen.projects.open(projects.take(id));
+      snapshots.flush();
+    },
+  ),
   /** starts tunnels of the project that is shown, by their names in the file */
   'project:start': method(
     exact({

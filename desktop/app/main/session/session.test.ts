@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { toMessage } from '../../../client/messages.ts';
 import { RelayRefusal } from '../../../client/relay/errors.ts';
@@ -152,6 +152,27 @@ describe('several sign-ins', () => {
     // It is the same form.
     await app.call('session:add', undefined);
     assert.equal(shown(app).signIns.length, 3);
+  });
+
+  it('open a project of their relay, whichever account the window shows', async () => {
+    const { app } = await both();
+    const folder = join(app.platform.dataDirectory, 'web');
+    mkdirSync(folder);
+    writeFileSync(
+      join(folder, 'culvert.yml'),
+      'relay: https://work.example.com\ntunnels: {web: {port: 3000}}\n',
+    );
+    app.answers.folder = folder;
+    await app.call('project:choose', undefined);
+    const refused = shown(app).project;
+    assert.equal(refused?.state === 'refused' && refused.relay, 'https://work.example.com');
+    const signIn = idOf(app, 'work');
+    await assert.rejects(app.call('project:move', { id: 'unknown', signIn }), failsWith('no-project'));
+    await app.call('session:choose', { id: idOf(app, 'home') });
+    await app.call('project:move', { id: refused?.id ?? '', signIn });
+    assert.deepEqual([signIns(app), shown(app).project?.state], [['work 1 *', 'home 1'], 'open']);
+    await app.call('session:choose', { id: idOf(app, 'home') });
+    assert.equal(shown(app).project, undefined);
   });
 
   it('are left one by one, which can be undone, and then leave nothing behind', async () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { exampleOther, exampleRequest, exampleTunnel } from '../../../testing/views.ts';
+import { exampleOther, exampleRequest, exampleSignIn, exampleTunnel } from '../../../testing/views.ts';
 import { DEFAULT_LOCALE, setLocale } from '../../messages/translate.ts';
 import { type Acts, canDo } from './actions.ts';
 import { foundEntries, paletteEntries } from './palette.ts';
 
-const NOTHING = { tunnels: [], others: [], names: [], ports: [], projects: [] };
+const NOTHING = { tunnels: [], others: [], names: [], ports: [], projects: [], signIns: [] };
 
 describe('the command palette', () => {
   const shop = exampleTunnel({
@@ -68,6 +68,25 @@ describe('the command palette', () => {
     ]) {
       assert.ok(entries.some((entry) => entry.id === id) && !ids.includes(id), id);
     }
+  });
+
+  it('chooses the other accounts, and adds one', () => {
+    const signIns = [
+      exampleSignIn(),
+      exampleSignIn({ id: 's2', account: 'home', isChosen: false, running: 2 }),
+    ];
+    const all = paletteEntries({ ...NOTHING, signIns }, 0);
+    const found = (typed: string) => foundEntries(all, [], typed)[0];
+    const account = all.find(({ group }) => group === 'accounts');
+    assert.deepEqual([account?.title, account?.detail], ['home', 'tunnels.example.com (2 running)']);
+    assert.equal(found('home'), account);
+    assert.equal(found('tunnels.example')?.id, 'sign-in-s2');
+    assert.equal(found('add account')?.id, 'command-add-sign-in');
+    const calls: unknown[] = [];
+    const call = (...asked: unknown[]) => Promise.resolve(calls.push(asked));
+    void account?.run({ call } as unknown as Acts);
+    assert.deepEqual(calls, [['session:choose', { id: 's2' }]]);
+    assert.ok(account !== undefined && !canDo(account, { isBrowser: true, isOfCommand: true }));
   });
 
   const shortcuts = (typed: string) => foundEntries(entries, [], typed).map(({ keys }) => keys);

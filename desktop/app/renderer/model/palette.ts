@@ -5,6 +5,7 @@ import {
   leadsTo,
   type OtherTunnelView,
   keptNames,
+  type SignInView,
   type Snapshot,
   type TunnelView,
 } from '../../ipc/snapshot.ts';
@@ -22,13 +23,14 @@ import { freePorts, programName } from './create-form.ts';
 import { countedBy } from './address.ts';
 import { wordsOf } from './filter.ts';
 import { statusText, targetText } from './request.ts';
+import { hostOf, otherSignIns, signInWords } from './sign-in.ts';
 import { isLive, otherState, tunnelState } from './tunnel-state.ts';
 
 /** Entries per group; the user types more to see others. */
 const MOST_OF_GROUP = 6;
 /** Tunnels with a digit as shortcut. */
 const MOST_NUMBERED = 9;
-const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands'];
+const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'accounts', 'commands'];
 
 /** The requests of logs, newest first, by key of their tunnel. */
 export type PaletteLogs = ReadonlyMap<string, readonly RequestSummary[]>;
@@ -46,7 +48,8 @@ export function paletteEntries(
     names,
     ports,
     projects,
-  }: Pick<Snapshot, 'tunnels' | 'others' | 'names' | 'ports' | 'projects'>,
+    signIns,
+  }: Pick<Snapshot, 'tunnels' | 'others' | 'names' | 'ports' | 'projects' | 'signIns'>,
   now: number,
   logs: PaletteLogs = new Map(),
 ): readonly PaletteEntry[] {
@@ -57,6 +60,7 @@ export function paletteEntries(
     ...others.map(otherEntry),
     ...requestEntries(tunnels, logs),
     ...freePorts(ports, tunnels).map((view) => portEntry(view.port, programName(view))),
+    ...otherSignIns({ signIns }).map(signInEntry),
     ...[
       ...windowActions(),
       ...projectActions(projects),
@@ -158,6 +162,19 @@ function portEntry(port: number, detail = ''): PaletteEntry {
   };
 }
 
+/** A relay and account whose tunnels the window can show instead. */
+function signInEntry(signIn: SignInView): PaletteEntry {
+  const { id, account, relay } = signIn;
+  return {
+    id: `sign-in-${id}`,
+    group: 'accounts',
+    title: account,
+    detail: signInWords(signIn, hostOf(relay)),
+    only: 'app',
+    run: ({ call }) => call('session:choose', { id }),
+  };
+}
+
 /** A port that nothing is known about yet, but that somebody types; three digits are rather a status. */
 function typedPort(
   entries: readonly PaletteEntry[],
@@ -198,7 +215,7 @@ function searches(tunnels: readonly TunnelView[], typed: string): readonly Palet
 
 /* The types of the command palette. */
 
-export type PaletteGroup = 'tunnels' | 'requests' | 'ports' | 'commands' | 'search';
+export type PaletteGroup = 'tunnels' | 'requests' | 'ports' | 'accounts' | 'commands' | 'search';
 
 export interface PaletteEntry extends WindowAction {
   readonly group: PaletteGroup;

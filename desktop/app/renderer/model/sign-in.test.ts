@@ -89,14 +89,15 @@ describe('several sign-ins', () => {
       exampleSignIn({ running: 1, isTroubled: true }),
       exampleSignIn({ isSignedIn: false, isTroubled: true }),
     ];
-    assert.deepEqual(all.map(signInWords), [
+    const words = (signIns = all) => signIns.map((signIn) => signInWords(signIn));
+    assert.deepEqual(words(), [
       'acme · tunnels.example.com (no tunnels)',
       'acme · tunnels.example.com (2 running)',
       'acme · tunnels.example.com (1 running, needs attention)',
       'acme · tunnels.example.com (signed out)',
     ]);
     setLocale({ language: 'de', tag: 'de-DE' });
-    assert.deepEqual(all.slice(0, 3).map(signInWords), [
+    assert.deepEqual(words(all.slice(0, 3)), [
       'acme · tunnels.example.com (keine Tunnel)',
       'acme · tunnels.example.com (2 laufen)',
       'acme · tunnels.example.com (1 läuft, braucht Aufmerksamkeit)',

@@ -78,10 +78,9 @@ export function signInName({ account, relay }: Pick<SignInView, 'account' | 'rel
   return `${account} · ${hostOf(relay)}`;
 }
 
-/** The same, with how it is. */
-export function signInWords(signIn: SignInView): string {
+/** The same, with how it is. @param name what to call it */
+export function signInWords(signIn: SignInView, name = signInName(signIn)): string {
   const { isSignedIn, isTroubled, running } = signIn;
-  const name = signInName(signIn);
   if (!isSignedIn) return t('signIns.signedOut', { name });
   return t(isTroubled ? 'signIns.trouble' : 'signIns.running', { name, count: running });
 }

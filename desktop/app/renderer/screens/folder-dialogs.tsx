@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import type { DropView } from '../../ipc/snapshot.ts';
+import type { DropView, SignInView } from '../../ipc/snapshot.ts';
 import type { ProjectTunnelView, ProjectView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import type { Bridge } from '../bridge.ts';
@@ -11,15 +11,37 @@ import { Icon } from '../view/icons.tsx';
 import { Button, Choice, Dialog, Failure, Field, Input } from '../view/kit.tsx';
 
 /** Asks which tunnels of a project to start: Enter and Esc start none. */
-export function ProjectDialog({ project }: { project: ProjectView }): JSX.Element {
+export function ProjectDialog({
+  project,
+  signIns,
+}: {
+  project: ProjectView;
+  signIns: readonly SignInView[];
+}): JSX.Element {
   const start = useAction();
   const dismiss = useAction();
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const move = useAction();
   const { id, name } = project;
   const close = (): void => void dismiss.run('project:dismiss', { id });
   if (project.state === 'refused')
     return (
-      <Dialog title={t('project.cannot')} close={close}>
+      <Dialog
+        title={t('project.cannot')}
+        close={close}
+        problem={move.error}
+        buttons={signIns
+          .filter(({ isSignedIn, relay }) => isSignedIn && relay === project.relay)
+          .map((signIn) => (
+            <Button
+              key={signIn.id}
+              isBusy={move.isBusy}
+              act={() => move.run('project:move', { id, signIn: signIn.id })}
+            >
+              {t('project.openAs', { name: signIn.account })}
+            </Button>
+          ))}
+      >
         <div class="project-problem">
           <Failure problem={{ text: project.why }} />
         </div>

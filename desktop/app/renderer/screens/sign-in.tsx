@@ -12,6 +12,7 @@ import {
 import { useAction } from '../view/context.ts';
 import { rich } from '../view/controls.tsx';
 import { Mark } from '../view/icons.tsx';
+import { useEscape } from '../view/keyboard.ts';
 import {
   Button,
   Choice,
@@ -32,11 +33,14 @@ export function SignIn({
   session,
   hasNetwork,
   others,
+  left,
 }: {
   session: Session;
   hasNetwork: boolean;
   /** further sign-ins, which the user can show instead */
   others: readonly SignInView[];
+  /** id of the one that the window showed before */
+  left: string | undefined;
 }): JSX.Element {
   const keeps = useKeeps(session);
   const [relay, setRelay] = useState(session.relay ?? '');
@@ -50,7 +54,13 @@ export function SignIn({
   const invitation = pastedInvitation(relay) ?? pastedInvitation(key);
   const isBusy = signIn.isBusy || session.state === 'signing-in';
 
+  const back = others.find(({ id }) => id === left) ?? others.find(({ isSignedIn }) => isSignedIn);
+
   useLayoutEffect(() => focusOn(relay === '' ? 'relay' : 'key'), []);
+  useEscape(isBusy || back !== undefined, () => {
+    if (isBusy) void cancel.run('session:cancel', undefined);
+    else if (back !== undefined) void choose.run('session:choose', { id: back.id });
+  });
 
   const submit = async (): Promise<void> => {
     if (isBusy) return;

@@ -11,6 +11,8 @@ export interface Spot {
 
 interface MenuItem {
   readonly label: string;
+  /** in a line of its own, in a lighter colour */
+  readonly detail?: string;
   readonly act: () => unknown;
 }
 
@@ -91,9 +93,9 @@ export function Menu({
       onContextMenu={(event) => event.preventDefault()}
     >
       <div role="menu" aria-label={label}>
-        {shown.map(({ label: words, act }) => (
+        {shown.map(({ label: words, detail = '', act }) => (
           <Button
-            key={words}
+            key={words + detail}
             look=""
             role="menuitem"
             act={() => {
@@ -102,6 +104,7 @@ export function Menu({
             }}
           >
             {words}
+            {detail !== '' && <span class="hint"> {detail}</span>}
           </Button>
         ))}
       </div>

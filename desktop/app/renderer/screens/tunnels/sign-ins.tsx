@@ -2,11 +2,14 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { t } from '../../../messages/translate.ts';
-import { otherSignIns, signInName, signInWords } from '../../model/sign-in.ts';
+import { hostOf, otherSignIns, signInName, signInWords } from '../../model/sign-in.ts';
 import { useAction, useShell, useWindow } from '../../view/context.ts';
 import { ChipButton, Failure } from '../../view/kit.tsx';
 import { Menu, type Spot, spotBelow } from '../../view/menu.tsx';
 import { StateShape } from '../../view/icons.tsx';
+
+/** A host is shortened before so many characters of its end, because its start and its end say which one it is. */
+const HOST_END = 10;
 
 /** The account and its relay, with a menu of the others. The window of a command has only one. */
 export function SignIns(): JSX.Element {
@@ -14,11 +17,25 @@ export function SignIns(): JSX.Element {
   const { snapshot, session } = useWindow();
   const [spot, setSpot] = useState<Spot>();
   const action = useAction();
-  const name = signInName({ relay: session.relay, account: session.account.name });
+  const account = session.account.name;
+  const host = hostOf(session.relay);
+  const name = signInName({ relay: session.relay, account });
+  const lines = (
+    <>
+      <span class="stack who-lines" aria-hidden="true">
+        <bdi class="cut">{account}</bdi>
+        <span class="host small-text" dir="ltr">
+          <span class="cut">{host.slice(0, -HOST_END)}</span>
+          {host.slice(-HOST_END)}
+        </span>
+      </span>
+      <span class="unseen">{name}</span>
+    </>
+  );
   if (isOfCommand)
     return (
-      <span class="who dim cut" title={session.relay}>
-        {name}
+      <span class="who dim" title={name}>
+        {lines}
       </span>
     );
   const others = otherSignIns(snapshot);
@@ -29,11 +46,11 @@ export function SignIns(): JSX.Element {
         id="sign-ins"
         look="chip fact who"
         aria-haspopup="menu"
-        title={session.relay}
+        title={name}
         act={({ currentTarget }) => setSpot(spotBelow(currentTarget))}
       >
         {isTroubled && <StateShape shape="trouble" />}
-        <span class="cut">{name}</span>
+        {lines}
         {isTroubled && <span class="unseen">{t('signIns.otherTrouble')}</span>}
       </ChipButton>
       {spot !== undefined && (
@@ -43,12 +60,14 @@ export function SignIns(): JSX.Element {
           close={() => setSpot(undefined)}
           items={[
             ...others.map((other) => ({
-              label: signInWords(other),
+              label: other.account,
+              detail: signInWords(other, hostOf(other.relay)),
               act: () => action.run('session:choose', { id: other.id }),
             })),
             { label: t('signIns.another'), act: () => action.run('session:add', undefined) },
             ...snapshot.signIns.map((one) => ({
-              label: t('signIns.signOut', { name: signInName(one) }),
+              label: t('signIns.signOut', { name: one.account }),
+              detail: hostOf(one.relay),
               act: () => action.run('session:sign-out', { id: one.id }),
             })),
           ]}
