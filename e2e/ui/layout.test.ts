@@ -19,6 +19,17 @@ async function topOf(part: Locator): Promise<number> {
   return (await part.boundingBox())?.y ?? assert.fail('it is not shown');
 }
 
+/** The number of lines in which elements are. */
+async function lines(parts: Locator): Promise<number> {
+  const middles = await parts.evaluateAll((all) =>
+    all
+      .map((part) => part.getBoundingClientRect())
+      .filter(({ height }) => height > 0)
+      .map(({ top, height }) => Math.round((top + height / 2) / 10)),
+  );
+  return new Set(middles).size;
+}
+
 async function atEveryWidth(page: Page, check: (width: number) => Promise<void>): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 800 });
@@ -142,6 +153,38 @@ describe('the window,', () => {
         page.locator('#more-log').boundingBox(),
       ]);
       assert.ok(title !== null && actions !== null && Math.abs(title.y - actions.y) < 20);
+    });
+  });
+
+  describe('in a narrow pane,', () => {
+    it('has all filters of a log in two lines', async () => {
+      const viewport = { width: 320, height: 640 };
+      const { page } = await openScene(scope, 'log-marked', { viewport });
+      await page.locator('#log-shop').click();
+      const chips = page.locator('.log-bar button');
+      await page.getByRole('button', { name: /^Live/ }).waitFor();
+      assert.equal(await chips.count(), 8);
+      assert.ok((await lines(chips)) <= 2);
+    });
+
+    for (const viewport of [WIDE, { width: 320, height: 640 }])
+      it(`has all five tabs of a request in one line, at ${viewport.width} px`, async () => {
+        const { page } = await openScene(scope, 'request-parts', { viewport });
+        await openCheckout(page);
+        const tabs = page.getByRole('region', { name: 'Request', exact: true }).getByRole('tab');
+        await tabs.last().waitFor();
+        assert.equal(await tabs.count(), 5);
+        assert.equal(await lines(tabs), 1);
+      });
+
+    it('shows which account and which relay it is about, one below the other', async () => {
+      const { page } = await openScene(scope, 'sign-ins', { viewport: { width: 1000, height: 700 } });
+      const parts = page.locator('.who-lines > *');
+      await parts.last().waitFor();
+      assert.equal(await lines(parts), 2);
+      for (const part of [parts.first(), ...(await parts.last().locator('.cut').all())])
+        assert.ok(await part.evaluate((text) => text.clientWidth >= 30));
+      assert.equal(await page.locator('#sign-ins').getAttribute('title'), 'acme · tunnels.example.com');
     });
   });
 

@@ -6,6 +6,7 @@ import type { ScriptedHandlers } from '../support/scripted-main.ts';
 import {
   bytes,
   detail,
+  EARLIER,
   EDITED,
   HOOKS,
   HOUR,
@@ -167,7 +168,26 @@ const VERIFIED = {
   } satisfies ScriptedHandlers,
 };
 
-/** A row of each kind: signed, imported, and sent by nobody yet. */
+/** A request with every part, and many headers. */
+const PARTS = {
+  tunnels: [SHOP],
+  handlers: {
+    'log:detail': ({ id }) => {
+      const { request, ...rest } = detail(id);
+      const more = Array.from({ length: 7 }, (_none, n): [string, string] => [`X-Shop-${n}`, `${n}`]);
+      return {
+        ...rest,
+        request: {
+          ...request,
+          startLine: 'POST /api/checkout?coupon=HERON10 HTTP/1.1',
+          fields: [...request.fields, ...more, ['Cookie', 'session=[redacted]']],
+        },
+      };
+    },
+  } satisfies ScriptedHandlers,
+};
+
+/** A row of each kind: signed, imported, live, slow, and sent by nobody yet. */
 const MARKED = {
   tunnels: [SHOP],
   handlers: {
@@ -185,6 +205,7 @@ const MARKED = {
         }),
       ),
       ...REQUESTS,
+      ...EARLIER,
     ]),
   },
 };
@@ -201,6 +222,10 @@ export const LOG_SCENES: readonly Scene[] = [
     await openLog(page);
     await page.locator('.log .row').nth(2).click({ button: 'right' });
     await page.locator('.menu :focus').waitFor();
+  }),
+  scene('request-parts', PARTS, async (page) => {
+    await openCheckout(page);
+    await page.getByRole('tab', { name: 'Cookies 1' }).waitFor();
   }),
   scene('request', VERIFIED, async (page) => {
     await page
