@@ -63,6 +63,9 @@ describe('every screen is readable', () => {
           await assertNothingCutOff(page, `${view}, ${size.width} px`);
         }
       }
+      await page.emulateMedia({ colorScheme: 'dark', forcedColors: 'active' });
+      await assertColorsReadable(page, 'high contrast, wide');
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
       // Panes beside each other: what one of them alone does right, they may do twice.
       await assertReadable(page, 'wide');
       await show(GERMAN);
