@@ -34,15 +34,29 @@ export function capitalised(word: string): string {
 }
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const PRECISE_CLOCK = { ...CLOCK, fractionalSecondDigits: 3 } as const;
 
 /** Time of day with seconds, in the time zone of this machine. */
 export function clockText(ms: number): string {
-  return new Date(ms).toLocaleTimeString(currentLocale().tag, CLOCK);
+  return clockFormat(CLOCK).format(ms);
 }
 
 /** The same to the millisecond, for what follows each other quickly. */
 export function preciseClockText(ms: number): string {
-  return new Date(ms).toLocaleTimeString(currentLocale().tag, { ...CLOCK, fractionalSecondDigits: 3 });
+  return clockFormat(PRECISE_CLOCK).format(ms);
+}
+
+/** Kept, because each row of a log needs one, and making it costs 70 times as much as its use. */
+const clocks = perLocale(() => new Map<object, { offset: number; format: Intl.DateTimeFormat }>());
+
+/** A new one when the time zone has changed, because a format keeps its own. */
+function clockFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const offset = new Date().getTimezoneOffset();
+  const known = clocks().get(options);
+  if (known?.offset === offset) return known.format;
+  const format = new Intl.DateTimeFormat(currentLocale().tag, options);
+  clocks().set(options, { offset, format });
+  return format;
 }
 
 /** Day without the time. */
