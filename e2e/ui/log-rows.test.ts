@@ -80,6 +80,8 @@ describe('a log of up to ten thousand requests', () => {
     await isAt(page, 1);
     await keys.press('k');
     await isAt(page, 2);
+    // Also from a button above the list, which needs no arrow keys.
+    await page.getByRole('button', { name: 'Freeze' }).focus();
     await keys.press('Home');
     await isAt(page, FEW);
     await keys.press('j');

@@ -237,7 +237,7 @@ function isNear({ target }: KeyboardEvent, list: HTMLElement): boolean {
   if (!(target instanceof Element)) return false;
   if (target === document.body || list.contains(target)) return true;
   const isOfPane = list.closest('.screen')?.contains(target) === true;
-  return isOfPane && target.matches('input[type=search], h1');
+  return isOfPane && target.matches('input[type=search], h1, button:not([aria-haspopup])');
 }
 
 /** The row whose menu is open. */
