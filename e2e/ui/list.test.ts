@@ -186,7 +186,7 @@ describe('the list of tunnels:', () => {
       assert.ok(Math.abs((change?.until ?? 0) - NOW - HOUR) < HOUR / 2, String(change?.until));
       // The tray asks for the form.
       await main.push('message:show', { key: named.key });
-      await page.getByLabel('What visitors read').waitFor();
+      await focused(page, `away-form-${named.key}-text`);
       await page.keyboard.press('Escape');
       await page.getByLabel('What visitors read').waitFor({ state: 'detached' });
       await page.getByRole('button', { name: `Resume ${named.slug}` }).click();

@@ -232,10 +232,10 @@ export function messageAction(name: string, card: string, tunnel?: string): Wind
   return { ...of({ key: card, slug: name }, 'away', 'palette.message', run, 'message'), only: 'app' };
 }
 
-/** Unfolds the message on the card of a kept name. The parameters are those of {@link messageAction}. */
+/** Unfolds the message on the card of a kept name, to write it. The parameters are those of {@link messageAction}. */
 export function showMessage(acts: Pick<Acts, 'unfold' | 'show'>, card: string, tunnel?: string): void {
   acts.unfold(card, 'away');
-  acts.show(`away-${card}`, tunnel);
+  acts.show(`away-form-${card}-text`, tunnel);
 }
 
 /** Actions on a tunnel that this app does not serve. */

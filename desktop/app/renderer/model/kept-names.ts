@@ -1,8 +1,8 @@
 /** Names that the account keeps, in words, and the messages that visitors of them read. */
-import type { Snapshot } from '../../ipc/snapshot.ts';
+import type { Snapshot, TunnelView } from '../../ipc/snapshot.ts';
 import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { perLocale, t } from '../../messages/translate.ts';
-import { isLive } from './tunnel-state.ts';
+import { isLive, tunnelState } from './tunnel-state.ts';
 
 const clockTimes = perLocale((tag) => new Intl.DateTimeFormat(tag, { hour: 'numeric', minute: '2-digit' }));
 const dayTimes = perLocale(
@@ -28,6 +28,11 @@ export function keptWord({ away, until }: KeptNameView, canResume: boolean, now 
   return until === undefined || until <= now
     ? t('names.away')
     : t('names.awayUntil', { time: timeWords(until, now) });
+}
+
+/** The state of a tunnel, or what visitors are told while its name has none. @param now wall-clock ms */
+export function stateWord(tunnel: TunnelView, kept: KeptNameView | undefined, now: number): string {
+  return kept === undefined || isLive(tunnel) ? tunnelState(tunnel, now).word : keptWord(kept, true, now);
 }
 
 /** The name about which the window asks whether its visitors may read that this computer sleeps. */

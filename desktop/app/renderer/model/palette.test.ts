@@ -200,6 +200,7 @@ describe('the command palette', () => {
     const first = (typed: string) => foundEntries(all, [], typed)[0];
     assert.equal(first('pause shop')?.title, 'Pause shop');
     assert.equal(first('resume')?.title, 'Resume hooks');
+    assert.equal(all.find(({ id }) => id === 'tunnel-h')?.detail, 'localhost:3000 · Paused');
     const did: string[] = [];
     const acts = {
       unfold: (key: string, part) => did.push(`unfold ${part} ${key}`),
@@ -208,9 +209,9 @@ describe('the command palette', () => {
     for (const typed of ['message hooks', 'message docs']) void first(typed)?.run(acts);
     assert.deepEqual(did, [
       'unfold away h',
-      'show away-h h',
+      'show away-form-h-text h',
       'unfold away name-docs',
-      'show away-name-docs no tunnel',
+      'show away-form-name-docs-text no tunnel',
     ]);
     assert.ok(!all.some(({ title }) => title === 'Message of shop'));
     const named = paletteEntries(

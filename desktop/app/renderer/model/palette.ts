@@ -9,6 +9,7 @@ import {
   type Snapshot,
   type TunnelView,
 } from '../../ipc/snapshot.ts';
+import type { KeptNameView } from '../../ipc/tunnel-views.ts';
 import { t } from '../../messages/translate.ts';
 import {
   messageAction,
@@ -22,9 +23,10 @@ import {
 import { freePorts, programName } from './create-form.ts';
 import { countedBy } from './address.ts';
 import { wordsOf } from './filter.ts';
+import { stateWord } from './kept-names.ts';
 import { statusText, targetText } from './request.ts';
 import { hostOf, otherSignIns, signInWords } from './sign-in.ts';
-import { isLive, otherState, tunnelState } from './tunnel-state.ts';
+import { isLive, otherState } from './tunnel-state.ts';
 
 /** Entries per group; the user types more to see others. */
 const MOST_OF_GROUP = 6;
@@ -56,7 +58,7 @@ export function paletteEntries(
   const kept = keptNames(tunnels, names);
   const unused = names.filter((name) => !name.isLive && ![...kept.values()].includes(name));
   return [
-    ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, index, now)),
+    ...tunnels.map((tunnel, index) => tunnelEntry(tunnel, kept.get(tunnel.key), index, now)),
     ...others.map(otherEntry),
     ...requestEntries(tunnels, logs),
     ...freePorts(ports, tunnels).map((view) => portEntry(view.port, programName(view))),
@@ -121,12 +123,17 @@ function hasWordFrom(text: string, start: string): boolean {
   return text.split(/\s+/).some((word) => word.startsWith(start));
 }
 
-function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEntry {
+function tunnelEntry(
+  tunnel: TunnelView,
+  kept: KeptNameView | undefined,
+  index: number,
+  now: number,
+): PaletteEntry {
   const { key, slug, localPort, folder, framework } = tunnel;
   const parts = [
     folder === undefined ? `localhost:${localPort}` : leadsTo(tunnel),
     framework,
-    tunnelState(tunnel, now).word,
+    stateWord(tunnel, kept, now),
   ];
   return {
     id: `tunnel-${key}`,

@@ -48,7 +48,7 @@ export const TunnelCard = memo(function TunnelCard({
   if (isFolded) {
     return (
       <li ref={card} class="card box card-folded" data-slug={slug}>
-        <TunnelRow tunnel={tunnel} aria-expanded={false} act={() => unfold(key, 'card')} />
+        <TunnelRow tunnel={tunnel} kept={kept} aria-expanded={false} act={() => unfold(key, 'card')} />
       </li>
     );
   }

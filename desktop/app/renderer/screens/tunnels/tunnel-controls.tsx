@@ -5,7 +5,7 @@ import type { AccessKind, KeptNameView, TunnelAccessView } from '../../../ipc/tu
 import { t } from '../../../messages/translate.ts';
 import { scanWords } from '../../model/access.ts';
 import { isRaw, withoutScheme } from '../../model/address.ts';
-import { keptWord } from '../../model/kept-names.ts';
+import { stateWord } from '../../model/kept-names.ts';
 import { isLive, retryWords, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { type Action, useAction, useShell, useWindow } from '../../view/context.ts';
@@ -39,7 +39,6 @@ export function TunnelControls({
   const [wantsShare, setWantsShare] = useState(false);
   const action = useAction();
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
-  const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
   const message = useMessage(kept, tunnel.key);
   const toggleLock = (): void => toggle('lock');
@@ -68,7 +67,7 @@ export function TunnelControls({
       {/* What unfolds is next to its button, for the keyboard, and below the line, for the eye. */}
       <div class="meta line">
         <span class={shape === 'online' ? 'unseen' : 'word strong'}>
-          {kept === undefined || live ? word : keptWord(kept, true)}
+          {stateWord(tunnel, kept, Date.now())}
         </span>
         {live && (
           <>

@@ -2,7 +2,9 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import type { TrafficSecond } from '../../../../client/inspector/records.ts';
 import type { TunnelView } from '../../../ipc/snapshot.ts';
+import type { KeptNameView } from '../../../ipc/tunnel-views.ts';
 import { type Counted, countedBy, isRaw } from '../../model/address.ts';
+import { stateWord } from '../../model/kept-names.ts';
 import { countText } from '../../model/numbers.ts';
 import {
   sparklineDrawing,
@@ -17,10 +19,17 @@ import { StateShape } from '../../view/icons.tsx';
 import { Button, type ButtonProps } from '../../view/kit.tsx';
 
 /** A tunnel in two lines: its state, name and traffic, and where it leads, or what is wrong. */
-export function TunnelRow({ tunnel, ...rest }: ButtonProps & { tunnel: TunnelView }): JSX.Element {
+export function TunnelRow({
+  tunnel,
+  kept,
+  ...rest
+}: ButtonProps & {
+  tunnel: TunnelView;
+  /** its name, if the account keeps it */
+  kept: KeptNameView | undefined;
+}): JSX.Element {
   const { slug, project, requests, pulse, localProblem, status } = tunnel;
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
-  const { word } = tunnelState(tunnel, Date.now());
   const door = isLive(tunnel) ? doorWords(tunnel) : undefined;
   const isWrong = localProblem !== undefined && status.name === 'online';
   const isFine = shape === 'online';
@@ -29,7 +38,7 @@ export function TunnelRow({ tunnel, ...rest }: ButtonProps & { tunnel: TunnelVie
       <Sparkline seconds={pulse} kind={countedBy(tunnel)} />
       <span class="tunnel-line line dim">
         <span class={isFine ? 'unseen' : 'word cut'} title={isWrong ? localProblem.text : undefined}>
-          {isWrong ? localProblem.text : word}
+          {isWrong ? localProblem.text : stateWord(tunnel, kept, Date.now())}
         </span>
         {!isWrong && (
           <span class="leads">

@@ -2,6 +2,7 @@ import { type ComponentChildren, Fragment, type JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useLayoutEffect } from 'preact/hooks';
 import { keptNames, type TunnelView, type UpdateView } from '../../../ipc/snapshot.ts';
+import type { KeptNameView } from '../../../ipc/tunnel-views.ts';
 import { t } from '../../../messages/translate.ts';
 import { settingsAction } from '../../model/actions.ts';
 import { programName } from '../../model/create-form.ts';
@@ -106,7 +107,7 @@ export function TunnelsScreen({
           <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
         {isPane ? (
-          <Rail tunnels={shown} logKey={logKey} />
+          <Rail tunnels={shown} kept={kept} logKey={logKey} />
         ) : (
           // What it would hold is elsewhere then, with the same ids.
           !isHidden && (
@@ -136,9 +137,12 @@ export function TunnelsScreen({
 /** The tunnels as rows, those of a project below its name. */
 function Rail({
   tunnels,
+  kept,
   logKey,
 }: {
   tunnels: readonly TunnelView[];
+  /** by key of the tunnel */
+  kept: ReadonlyMap<string, KeptNameView>;
   logKey: string | undefined;
 }): JSX.Element {
   return (
@@ -148,7 +152,12 @@ function Rail({
           {project !== undefined && <p class="others-title dim">{t('tunnels.project', { name: project })}</p>}
           <List after="port" class="cards" aria-label={project}>
             {own.map((tunnel) => (
-              <RailRow key={tunnel.key} tunnel={tunnel} isShown={tunnel.key === logKey} />
+              <RailRow
+                key={tunnel.key}
+                tunnel={tunnel}
+                kept={kept.get(tunnel.key)}
+                isShown={tunnel.key === logKey}
+              />
             ))}
           </List>
         </Fragment>
@@ -159,9 +168,11 @@ function Rail({
 
 const RailRow = memo(function RailRow({
   tunnel,
+  kept,
   isShown,
 }: {
   tunnel: TunnelView;
+  kept: KeptNameView | undefined;
   isShown: boolean;
 }): JSX.Element {
   const { setTrail } = useWindow();
@@ -169,6 +180,7 @@ const RailRow = memo(function RailRow({
     <li data-slug={tunnel.slug}>
       <TunnelRow
         tunnel={tunnel}
+        kept={kept}
         id={`log-${tunnel.key}`}
         aria-current={isShown ? 'true' : undefined}
         act={() => setTrail(logAt(tunnel.key))}
