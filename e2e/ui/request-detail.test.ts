@@ -286,7 +286,9 @@ describe('one request in full', () => {
     for (const isWrapped of [true, false]) {
       const wrap = answer(page).getByRole('button', { name: 'Wrap', pressed: isWrapped });
       await wrap.waitFor();
-      assert.equal(await page.evaluate<string>(SELECTED), text);
+      await page.evaluate(SELECT_ALL);
+      await page.keyboard.press('ControlOrMeta+c');
+      await eventually(20_000, async () => assert.equal(await page.evaluate('globalThis.copiedText'), text));
       await page.keyboard.press('Control+f');
       await page.keyboard.type('heron');
       await answer(page).getByRole('search').getByText('1 of 1').waitFor();
@@ -473,11 +475,12 @@ describe('one request in full', () => {
   });
 });
 
-/** Selects all of the last body that is shown, as Ctrl+C would copy it. */
-const SELECTED = `(() => {
+/** Selects the last text, and stores what is then copied. */
+const SELECT_ALL = `{
+  globalThis.copiedText = undefined;
+  addEventListener('copy', (event) => (copiedText = event.clipboardData.getData('text/plain')), { once: true });
   getSelection().selectAllChildren([...document.querySelectorAll('pre.body')].at(-1));
-  return String(getSelection());
-})()`;
+}`;
 
 /** Whether the current search result is in view of its body. */
 const IS_MARK_IN_VIEW = `(() => {

@@ -37,10 +37,21 @@ export function TextView({
       tabIndex={0}
       role="region"
       aria-label={label}
+      onCopy={copySelected}
     >
       {blocks}
     </pre>
   );
+}
+
+/** Copies also what is out of view and therefore not laid out, which Firefox leaves out. */
+function copySelected(event: ClipboardEvent & { readonly currentTarget: Element }): void {
+  const selected = document.getSelection();
+  if (selected?.rangeCount !== 1 || event.clipboardData === null) return;
+  const range = selected.getRangeAt(0);
+  if (!event.currentTarget.contains(range.commonAncestorContainer)) return;
+  event.clipboardData.setData('text/plain', range.toString());
+  event.preventDefault();
 }
 
 function block({ pieces, lines, columns }: TextBlock, index: number): JSX.Element {
