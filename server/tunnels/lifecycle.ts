@@ -70,31 +70,12 @@ export interface LifecycleDeps {
 }
 
 export class Lifecycle {
-  readonly #registry: TunnelRegistry;
-  readonly #sync: StoreSync;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #nameHold: number;
-  readonly #onTraffic: LifecycleDeps['onTraffic'];
-  readonly #onAccess: LifecycleDeps['onAccess'];
-  readonly #onTakenFromAgent: LifecycleDeps['onTakenFromAgent'];
-  readonly #ports: LifecycleDeps['ports'];
-  readonly #onEnd: LifecycleDeps['onEnd'];
+  readonly #o: LifecycleDeps;
   readonly #expiry: Expiry;
 
-  constructor(deps: LifecycleDeps) {
-    const { registry, sync, clock, log, nameHold, onTraffic, onExpired, onAccess, onEnd } = deps;
-    this.#registry = registry;
-    this.#sync = sync;
-    this.#clock = clock;
-    this.#log = log;
-    this.#nameHold = nameHold;
-    this.#onTraffic = onTraffic;
-    this.#onAccess = onAccess;
-    this.#onTakenFromAgent = deps.onTakenFromAgent;
-    this.#ports = deps.ports;
-    this.#onEnd = onEnd;
-    this.#expiry = new Expiry(clock, onExpired);
+  constructor(options: LifecycleDeps) {
+    this.#o = options;
+    this.#expiry = new Expiry(options.clock, options.onExpired);
   }
 
   /** Nothing expires after this. */
@@ -104,16 +85,16 @@ export class Lifecycle {
 
   /** Tunnels expire again; those whose deadline has passed do so immediately. */
   resume(): void {
-    for (const tunnel of this.#registry.all()) this.#expiry.watch(tunnel);
+    for (const tunnel of this.#o.registry.all()) this.#expiry.watch(tunnel);
   }
 
   begin(owned: OwnedTunnel): LiveTunnel {
-    const tunnel = new LiveTunnel(owned, this.#clock, this.#onTraffic);
-    this.#registry.add(tunnel);
+    const tunnel = new LiveTunnel(owned, this.#o.clock, this.#o.onTraffic);
+    this.#o.registry.add(tunnel);
     this.#expiry.watch(tunnel);
-    if (tunnel.remotePort !== null) this.#ports?.serve(tunnel.remotePort);
+    if (tunnel.remotePort !== null) this.#o.ports?.serve(tunnel.remotePort);
     // Visitors have asked for approval on another relay, or before this one was restarted.
-    if (owned.tunnel.knocks !== null) this.#onAccess(tunnel);
+    if (owned.tunnel.knocks !== null) this.#o.onAccess(tunnel);
     return tunnel;
   }
 
@@ -123,31 +104,31 @@ export class Lifecycle {
    * @param released the record for the store
    */
   endExpired(tunnel: LiveTunnel, released = this.expired(tunnel)): void {
-    if (this.end(tunnel, 'expired')) this.#sync.noteGone(released);
+    if (this.end(tunnel, 'expired')) this.#o.sync.noteGone(released);
   }
 
   /** @returns false if the tunnel was already gone */
   end(tunnel: LiveTunnel, reason: EndReason): boolean {
-    if (!this.#registry.remove(tunnel)) return false;
+    if (!this.#o.registry.remove(tunnel)) return false;
     this.#expiry.forget(tunnel);
-    this.#sync.forget(tunnel);
-    if (tunnel.remotePort !== null) this.#ports?.release(tunnel.remotePort);
+    this.#o.sync.forget(tunnel);
+    if (tunnel.remotePort !== null) this.#o.ports?.release(tunnel.remotePort);
     const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel.totals;
-    this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
-    this.#onEnd(tunnel, reason);
+    this.#o.log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
+    this.#o.onEnd(tunnel, reason);
     return true;
   }
 
   /** Revokes links of a tunnel: see {@link RevokedLinks.add}. */
   revokeLinks(tunnel: LiveTunnel, links: readonly RevokedLink[]): void {
-    if (tunnel.revokedLinks.add(links, this.#clock.now())) this.#onAccess(tunnel);
+    if (tunnel.revokedLinks.add(links, this.#o.clock.now())) this.#o.onAccess(tunnel);
   }
 
   /** Changes the access policy of a tunnel: see {@link LiveTunnel.setAccess}. */
   setAccess(tunnel: LiveTunnel, access: StoredAccess | null, revision: number): void {
     const before = tunnel.access;
     tunnel.setAccess(access, revision);
-    if (tunnel.access !== before) this.#onAccess(tunnel);
+    if (tunnel.access !== before) this.#o.onAccess(tunnel);
   }
 
   /** A client has taken a tunnel over: see {@link LiveTunnel.setTerms}. */
@@ -155,20 +136,20 @@ export class Lifecycle {
     const wasByAgent = tunnel.terms.byAgent;
     if (!tunnel.setTerms(terms, revision)) return;
     this.#expiry.watch(tunnel);
-    if (wasByAgent && !tunnel.terms.byAgent) this.#onTakenFromAgent?.(tunnel);
+    if (wasByAgent && !tunnel.terms.byAgent) this.#o.onTakenFromAgent?.(tunnel);
   }
 
   /** Updates the approval requests at a tunnel: see {@link LiveTunnel.setKnocks}. */
   setKnocks(tunnel: LiveTunnel, knocks: StoredKnocks | null, revision: number): void {
-    if (tunnel.setKnocks(knocks, revision)) this.#onAccess(tunnel);
+    if (tunnel.setKnocks(knocks, revision)) this.#o.onAccess(tunnel);
   }
 
   /** Suspends a tunnel, or lifts its suspension. */
   suspend(tunnel: LiveTunnel, reason: string | null): void {
     if (tunnel.suspended === reason) return;
     tunnel.suspended = reason;
-    this.#log(reason === null ? 'tunnel resumed' : 'tunnel suspended', tunnelFields(tunnel));
-    this.#onAccess(tunnel);
+    this.#o.log(reason === null ? 'tunnel resumed' : 'tunnel suspended', tunnelFields(tunnel));
+    this.#o.onAccess(tunnel);
   }
 
   /** Applies the stored suspension of the tunnel itself, or of its account. */
@@ -181,7 +162,7 @@ export class Lifecycle {
   setAccount(tunnel: LiveTunnel, account: AccountRecord): void {
     const wasSuspended = tunnel.account.suspended !== null;
     tunnel.account = account;
-    if (wasSuspended !== (account.suspended !== null)) this.#onAccess(tunnel);
+    if (wasSuspended !== (account.suspended !== null)) this.#o.onAccess(tunnel);
   }
 
   /** Applies the stored state of a tunnel. */
@@ -200,11 +181,11 @@ export class Lifecycle {
   }
 
   isAlive(tunnel: LiveTunnel): boolean {
-    return this.#registry.byId(tunnel.id) === tunnel;
+    return this.#o.registry.byId(tunnel.id) === tunnel;
   }
 
   isOver(tunnel: LiveTunnel): boolean {
-    return tunnel.deadline <= this.#clock.monotonic();
+    return tunnel.deadline <= this.#o.clock.monotonic();
   }
 
   /** The record for the store of a tunnel that has expired, even if the store has another expiry. */
@@ -219,7 +200,7 @@ export class Lifecycle {
     at: number,
   ): ReleasedTunnel {
     const { id, slug, name } = tunnel;
-    return { id, slug, name, accountId, heldUntil: at + this.#nameHold * 1000 };
+    return { id, slug, name, accountId, heldUntil: at + this.#o.nameHold * 1000 };
   }
 }
 

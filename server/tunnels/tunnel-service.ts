@@ -101,14 +101,7 @@ const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
 export class TunnelService {
   /** with other relays on the same database */
   readonly coordination: Coordination;
-  readonly #registry: TunnelRegistry;
-  readonly #store: Store;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #ttl: TtlLimits;
-  readonly #nameHold: number;
-  readonly #offersTls: boolean;
-  readonly #ports: TcpPorts | undefined;
+  readonly #o: TunnelServiceDeps;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** slugs and current owners of tunnels that are being stored: their accounts may change during that time */
@@ -116,18 +109,10 @@ export class TunnelService {
   /** the last change of a tunnel's lifetime that is in progress */
   readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, tellPeers, offersTls = false, ports, ...given }: TunnelServiceDeps) {
-    const { store, registry, clock, log, nameHold } = given;
-    this.#store = store;
-    this.#registry = registry;
-    this.#clock = clock;
-    this.#log = log;
-    this.#ttl = ttl;
-    this.#nameHold = nameHold;
-    this.#offersTls = offersTls;
-    this.#ports = ports;
-    this.#sync = new StoreSync(store, clock, log);
-    this.coordination = new Coordination({ ...given, ports, sync: this.#sync }, tellPeers);
+  constructor(options: TunnelServiceDeps) {
+    this.#o = options;
+    this.#sync = new StoreSync(options.store, options.clock, options.log);
+    this.coordination = new Coordination({ ...options, sync: this.#sync }, options.tellPeers);
     this.#lifecycle = this.coordination.lifecycle;
   }
 
@@ -167,19 +152,19 @@ export class TunnelService {
 
   /** The previous relay has stored traffic. */
   countElsewhere(deltas: readonly TrafficDelta[]): void {
-    for (const delta of deltas) this.#registry.byId(delta.id)?.countElsewhere(delta);
+    for (const delta of deltas) this.#o.registry.byId(delta.id)?.countElsewhere(delta);
   }
 
   /** A tunnel has ended at the relay that has taken over. */
   endElsewhere(id: string, reason: EndReason): void {
-    const tunnel = this.#registry.byId(id);
+    const tunnel = this.#o.registry.byId(id);
     if (tunnel !== undefined) this.#lifecycle.end(tunnel, reason);
   }
 
   /** A tunnel has changed at the relay that has taken over. @throws StoreError */
   async followStored(id: string): Promise<void> {
-    const owned = await this.#store.findTunnel(id);
-    const tunnel = this.#registry.byId(id);
+    const owned = await this.#o.store.findTunnel(id);
+    const tunnel = this.#o.registry.byId(id);
     if (owned === undefined || tunnel === undefined) return;
     this.#lifecycle.follow(tunnel, owned);
     this.#lifecycle.followSuspension(tunnel, owned);
@@ -199,9 +184,9 @@ export class TunnelService {
    */
   assertCapacity(account: AccountRecord, protocol: Protocol = 'http'): void {
     const { maxTunnels, maxTcp } = PLAN_RULES[account.plan];
-    const tunnels = this.#registry.forAccount(account.id);
+    const tunnels = this.#o.registry.forAccount(account.id);
     this.#mustHaveRoom(account, tunnels, maxTunnels);
-    if (protocol !== 'tcp' || this.#ports === undefined) return;
+    if (protocol !== 'tcp' || this.#o.ports === undefined) return;
     const ofTcp = tunnels.filter((tunnel) => tunnel.protocol === protocol);
     this.#mustHaveRoom(account, ofTcp, maxTcp, true);
   }
@@ -226,18 +211,20 @@ export class TunnelService {
    */
   async create(account: AccountRecord, wanted: NewTunnel): Promise<LiveTunnel> {
     const { protocol } = wanted;
-    const isOffered = { http: true, tls: this.#offersTls, tcp: this.#ports !== undefined }[protocol];
+    const isOffered = { http: true, tls: this.#o.offersTls === true, tcp: this.#o.ports !== undefined }[
+      protocol
+    ];
     if (!isOffered) throw new ApiError(withValues(API_ERRORS.protocolUnavailable, { protocol }));
     const birth: Birth = { account };
     this.#inserting.add(birth);
     try {
       const { tunnel, kept } = await orUnavailable(this.#insert(birth, wanted));
       const live =
-        this.#registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel, kept });
+        this.#o.registry.byId(tunnel.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel, kept });
       const { slug } = tunnel;
       if (protocol === 'tcp') this.coordination.tell({ kind: 'created-tcp', slug });
       else this.coordination.tell({ kind: 'created', slug, domain: wanted.domain });
-      this.#log('tunnel created', { ...tunnelFields(live), ttl: live.terms.ttl, idle: live.terms.idle });
+      this.#o.log('tunnel created', { ...tunnelFields(live), ttl: live.terms.ttl, idle: live.terms.idle });
       return live;
     } finally {
       this.#inserting.delete(birth);
@@ -255,7 +242,7 @@ export class TunnelService {
     { name, takeOver, caller }: Pick<WantedTunnel, 'name' | 'takeOver'> & Pick<NewTunnel, 'caller'>,
   ): LiveTunnel | undefined {
     if (!takeOver || name === '') return undefined;
-    const tunnel = this.#registry.bySlug(name);
+    const tunnel = this.#o.registry.bySlug(name);
     const isOwn = tunnel?.account.id === account.id && tunnel.name === name && reachesTunnel(caller, tunnel);
     return isOwn && !this.#lifecycle.isOver(tunnel) ? tunnel : undefined;
   }
@@ -277,13 +264,13 @@ export class TunnelService {
 
   /** @returns the account's tunnels, newest first */
   list(account: AccountRecord): LiveTunnel[] {
-    const tunnels = this.#registry.forAccount(account.id).toReversed();
+    const tunnels = this.#o.registry.forAccount(account.id).toReversed();
     return tunnels.filter((tunnel) => !this.#lifecycle.isOver(tunnel));
   }
 
   /** @throws ApiError 404, the same for another account's tunnel */
   get(account: AccountRecord, id: string): LiveTunnel {
-    const tunnel = this.#registry.byId(id);
+    const tunnel = this.#o.registry.byId(id);
     if (tunnel?.account.id !== account.id || this.#lifecycle.isOver(tunnel))
       throw new ApiError(API_ERRORS.tunnelNotFound);
     return tunnel;
@@ -292,19 +279,19 @@ export class TunnelService {
   /** Ids of the accounts with a tunnel, or with one being created. */
   accountIds(): Iterable<string> {
     return new Set([
-      ...this.#registry.accountIds(),
+      ...this.#o.registry.accountIds(),
       ...[...this.#inserting].map(({ account }) => account.id),
     ]);
   }
 
   /** Updates the tunnels of an account that has changed. */
   updateAccount(account: AccountRecord): void {
-    const tunnels = this.#registry.forAccount(account.id);
+    const tunnels = this.#o.registry.forAccount(account.id);
     const { id, plan, suspended } = account;
     const before = tunnels[0]?.account ?? account;
-    if (before.plan !== plan) this.#log('plan changed', { account: id, plan });
+    if (before.plan !== plan) this.#o.log('plan changed', { account: id, plan });
     if (before.suspended !== suspended)
-      this.#log(suspended === null ? 'account resumed' : 'account suspended', { account: id });
+      this.#o.log(suspended === null ? 'account resumed' : 'account suspended', { account: id });
     for (const birth of this.#inserting) if (birth.account.id === id) birth.account = account;
     for (const tunnel of tunnels) this.#lifecycle.setAccount(tunnel, account);
     this.coordination.ordersFollowed();
@@ -313,25 +300,25 @@ export class TunnelService {
   /** Operators have closed or suspended tunnels. */
   followOrders({ closed, suspended }: TunnelOrders): void {
     for (const id of closed) {
-      const tunnel = this.#registry.byId(id);
+      const tunnel = this.#o.registry.byId(id);
       if (tunnel !== undefined) this.#lifecycle.end(tunnel, 'closed');
     }
     const reasons = new Map(suspended.map(({ id, reason }) => [id, reason]));
-    for (const tunnel of this.#registry.all())
+    for (const tunnel of this.#o.registry.all())
       this.#lifecycle.suspend(tunnel, reasons.get(tunnel.id) ?? null);
     this.coordination.ordersFollowed();
   }
 
   /** An account was deleted, along with the records of its tunnels. */
   endAccount(accountId: string): void {
-    for (const tunnel of this.#registry.forAccount(accountId)) this.#lifecycle.end(tunnel, 'removed');
+    for (const tunnel of this.#o.registry.forAccount(accountId)) this.#lifecycle.end(tunnel, 'removed');
   }
 
   /** @throws ApiError 404; 429 if it cannot be recorded; 503 with the tunnel still live */
   async close(account: AccountRecord, id: string, caller: Caller): Promise<void> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const closed = this.#lifecycle.released(tunnel, account, this.#clock.now());
+    const closed = this.#lifecycle.released(tunnel, account, this.#o.clock.now());
     // It may have expired, or another request may have closed it first.
     const entries = this.#entries('team.close', tunnel, caller);
     const isFirst = await this.#orRefused(this.coordination.close(tunnel, closed, entries));
@@ -352,7 +339,7 @@ export class TunnelService {
   ): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl, caller.scope);
+    const { maxTtl } = ttlLimitsOf(account.plan, this.#o.ttl, caller.scope);
     await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.terms.ttl, maxTtl, caller));
     return tunnel;
   }
@@ -372,12 +359,12 @@ export class TunnelService {
     const tunnel = this.get(account, id);
     const entries = this.#entries('team.access', tunnel, caller);
     const change = await this.#orRefused(
-      this.#store.act('setAccess', [id, wanted, reachOf(caller)], entries),
+      this.#o.store.act('setAccess', [id, wanted, reachOf(caller)], entries),
     );
     if (change === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
-    this.#log('tunnel access changed', tunnelFields(tunnel));
+    this.#o.log('tunnel access changed', tunnelFields(tunnel));
     return tunnel;
   }
 
@@ -394,22 +381,22 @@ export class TunnelService {
     const wildcard = wanted.wildcard || isWildcardDomain(tunnel.domain ?? '');
     const expiresAt = tunnel.expiryAfter(ttl * 1000);
     const terms = { localPort, ttl, idle: idleTtl, expiresAt, wildcard, ...createdWith(caller) };
-    if (wildcard && this.#registry.coversReserved(slug)) throw new ApiError(API_ERRORS.nameReserved);
-    const takeOver = { now: this.#clock.now(), nameHold: this.#nameHold * 1000 };
+    if (wildcard && this.#o.registry.coversReserved(slug)) throw new ApiError(API_ERRORS.nameReserved);
+    const takeOver = { now: this.#o.clock.now(), nameHold: this.#o.nameHold * 1000 };
     const entries = this.#entries('team.take-over', tunnel, caller);
     const change = await this.#orRefused(
-      this.#store.act('setTerms', [id, terms, access, takeOver], entries),
+      this.#o.store.act('setTerms', [id, terms, access, takeOver], entries),
     ).catch((error: unknown) => {
       throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameTaken) : error;
     });
-    if (change === undefined || this.#registry.byId(id) === undefined) {
+    if (change === undefined || this.#o.registry.byId(id) === undefined) {
       await this.coordination.followStored(id);
       return false;
     }
     this.#lifecycle.setTerms(tunnel, terms, change.termsRevision);
     this.#lifecycle.setAccess(tunnel, change.access, change.accessRevision);
     this.coordination.tell({ kind: 'access', id });
-    this.#log('tunnel taken over', { ...tunnelFields(tunnel), ttl, idle: idleTtl });
+    this.#o.log('tunnel taken over', { ...tunnelFields(tunnel), ttl, idle: idleTtl });
     return true;
   }
 
@@ -431,7 +418,10 @@ export class TunnelService {
       throw new ApiError(withValues(API_ERRORS.ttlTooLong, { duration: formatDuration(maxTtl) }));
     tunnel.prolong(expiresAt);
     this.coordination.tell({ kind: 'extended', id: tunnel.id, expiresAt });
-    this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
+    this.#o.log('tunnel extended', {
+      ...tunnelFields(tunnel),
+      expires_at: new Date(expiresAt).toISOString(),
+    });
   }
 
   /** Entries for the audit log: none for a tunnel of the caller's own, or if it is not known whose it is. */
@@ -439,7 +429,7 @@ export class TunnelService {
     const { createdKey, createdBy } = terms;
     if (createdKey === null || createdKey === caller.keyId) return [];
     return [
-      teamAct(this.#clock, account, caller, {
+      teamAct(this.#o.clock, account, caller, {
         action,
         subject: slug,
         detail: `of ${quoted(createdBy ?? '')}`,
@@ -449,11 +439,11 @@ export class TunnelService {
 
   /** @throws ApiError 429, 503 */
   async #orRefused<T>(work: Promise<T>): Promise<T> {
-    return await orUnavailable(orRateLimited(work, this.#clock));
+    return await orUnavailable(orRateLimited(work, this.#o.clock));
   }
 
   #mustBeAlive(tunnel: LiveTunnel): void {
-    if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+    if (this.#o.registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
   }
 
   /** Stores a new tunnel. A slug is drawn again if it is taken. @throws ApiError; StoreError */
@@ -470,12 +460,12 @@ export class TunnelService {
       try {
         await this.#sync.clear(slug);
         const tcp = this.#portRules(account, wanted, avoid);
-        const rules = { maxTunnels, nameHold: this.#nameHold * 1000, tcp };
-        const stored = await this.#store.insertTunnel(tunnel, rules);
+        const rules = { maxTunnels, nameHold: this.#o.nameHold * 1000, tcp };
+        const stored = await this.#o.store.insertTunnel(tunnel, rules);
         const { remotePort } = stored.tunnel;
-        if (remotePort === null || (await this.#ports?.bind(remotePort)) === true) return stored;
+        if (remotePort === null || (await this.#o.ports?.bind(remotePort)) === true) return stored;
         avoid.push(remotePort);
-        await this.#store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], this.#clock.now());
+        await this.#o.store.releaseTunnels([{ ...tunnel, heldUntil: 0 }], this.#o.clock.now());
         if (wanted.remotePort !== undefined || avoid.length > PORT_ATTEMPTS)
           throw new ApiError(API_ERRORS.portTaken);
       } catch (error) {
@@ -496,10 +486,10 @@ export class TunnelService {
     { protocol, remotePort }: NewTunnel,
     avoid: readonly number[],
   ): PortRules | undefined {
-    if (protocol !== 'tcp' || this.#ports === undefined) return undefined;
+    if (protocol !== 'tcp' || this.#o.ports === undefined) return undefined;
     const { maxTcp, maxNames } = PLAN_RULES[plan];
     const maxPorts = maxTcp + maxNames;
-    return { ...this.#ports.range, wanted: remotePort, avoid, maxTunnels: maxTcp, maxPorts };
+    return { ...this.#o.ports.range, wanted: remotePort, avoid, maxTunnels: maxTcp, maxPorts };
   }
 
   /**
@@ -508,14 +498,15 @@ export class TunnelService {
    *   the connections to the database
    */
   #mustBeAllowed(birth: Birth, slug: string, wildcard: boolean): void {
-    if (this.#registry.isReserved(slug) || (wildcard && this.#registry.coversReserved(slug)))
+    if (this.#o.registry.isReserved(slug) || (wildcard && this.#o.registry.coversReserved(slug)))
       throw new ApiError(API_ERRORS.nameReserved);
     const isBeingStored = [...this.#inserting].some((other) => other !== birth && other.slug === slug);
-    if (isBeingStored || this.#registry.bySlug(slug) !== undefined) throw new ApiError(API_ERRORS.nameTaken);
+    if (isBeingStored || this.#o.registry.bySlug(slug) !== undefined)
+      throw new ApiError(API_ERRORS.nameTaken);
   }
 
   #newRecord(account: AccountRecord, wanted: NewTunnel, slug: string): TunnelRecord {
-    const createdAt = this.#clock.now();
+    const createdAt = this.#o.clock.now();
     return {
       id: randomUUID(),
       slug,

@@ -13,25 +13,11 @@ import { releaseTunnelsOf } from '../queries/tunnel-queries.ts';
 import { batches, type EndingKind, type TunnelRecord } from '../records.ts';
 import { rowsOf } from '../transfer.ts';
 
-/** How many of each were ended since the backup and stay so. */
-export interface KeptEndings {
-  keysRevoked: number;
-  accountsRemoved: number;
-  accountsSuspended: number;
-  /** used or revoked */
-  invitationsEnded: number;
-  tunnelsClosed: number;
-  tunnelsSuspended: number;
-  domainsRemoved: number;
-  linksRevoked: number;
-  agentsRevoked: number;
-  namesReleased: number;
-}
-
-export const NOTHING_KEPT: Readonly<KeptEndings> = {
+export const NOTHING_KEPT = {
   keysRevoked: 0,
   accountsRemoved: 0,
   accountsSuspended: 0,
+  /** used or revoked */
   invitationsEnded: 0,
   tunnelsClosed: 0,
   tunnelsSuspended: 0,
@@ -40,6 +26,9 @@ export const NOTHING_KEPT: Readonly<KeptEndings> = {
   agentsRevoked: 0,
   namesReleased: 0,
 };
+
+/** How many of each were ended since the backup and stay so. */
+export type KeptEndings = typeof NOTHING_KEPT;
 
 /**
  * Ends in the copy what has ended in the database that it replaces, and adds the entries of its audit log.
