@@ -5,6 +5,7 @@
  * that asks words it in its user's language.
  */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { userInfo } from 'node:os';
@@ -12,6 +13,7 @@ import { join } from 'node:path';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { readLines } from './line-reader.ts';
 import { type Message, QUESTION_MESSAGES, toMessage } from './messages.ts';
+import { Turns } from './turns.ts';
 
 /** Maximum size of a question that `culvert mcp` asks the owner through the app, and of its answer. */
 const QUESTION_MAX_BYTES = 4096;
@@ -40,7 +42,7 @@ export type AskOwner = (question: Message, ended: AbortSignal) => Promise<boolea
 export async function answerQuestions(directory: string, ask: AskOwner): Promise<() => void> {
   const path = socketPath(directory, 'questions');
   const isFile = process.platform !== 'win32';
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = new Turns();
   const server = createServer((socket) => {
     const left = new AbortController();
     socket.on('error', () => socket.destroy());
@@ -52,8 +54,8 @@ export async function answerQuestions(directory: string, ask: AskOwner): Promise
       if (isAsked || question === undefined) return void socket.destroy();
       isAsked = true;
       socket.setTimeout(0);
-      const turn = last.then(() => (left.signal.aborted ? undefined : ask(question, left.signal)));
-      last = turn.then(
+      const turn = turns.take(() => (left.signal.aborted ? undefined : ask(question, left.signal)));
+      turn.then(
         (agrees) => void socket.end(`${JSON.stringify({ agrees })}\n`),
         () => void socket.destroy(),
       );
@@ -63,10 +65,8 @@ export async function answerQuestions(directory: string, ask: AskOwner): Promise
   server.unref();
   // Left by a program that was killed: the lock is ours.
   if (isFile) rmSync(path, { force: true });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, resolve);
-  });
+  server.listen(path);
+  await once(server, 'listening');
   server.on('error', () => undefined);
   if (isFile) chmodSync(path, 0o600);
   return () => {

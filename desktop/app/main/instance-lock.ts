@@ -2,6 +2,7 @@
  * Makes one program the owner of the app's files: the app, or `culvert ui`. Two that write would lose each other's
  * changes. The lock is a socket in their folder, so that it ends with its owner, however that ends.
  */
+import { once } from 'node:events';
 import { chmodSync, linkSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { socketPath } from '../../client/owner-questions.ts';
@@ -103,14 +104,9 @@ async function removeStale(path: string): Promise<void> {
   rmSync(aside, { force: true });
 }
 
-function listen(server: Server, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(path, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+async function listen(server: Server, path: string): Promise<void> {
+  server.listen(path);
+  await once(server, 'listening');
 }
 
 /**

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmodSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -77,15 +78,10 @@ export class InspectorServer {
   async start(): Promise<void> {
     // Left by an earlier process with the same id.
     if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(this.#path, () => {
-        this.#server.off('error', reject);
-        // A failed accept affects only one inspector.
-        this.#server.on('error', () => {});
-        resolve();
-      });
-    });
+    this.#server.listen(this.#path);
+    await once(this.#server, 'listening');
+    // A failed accept affects only one inspector.
+    this.#server.on('error', () => {});
     // A process that exits leaves no socket behind.
     process.once('exit', this.#onExit);
     if (this.#folder.hasFiles) chmodSync(this.#path, 0o600);
