@@ -9,6 +9,7 @@ import { notRun } from '../../shared/testing/posix.ts';
 import { eventually } from '../support/deadline.ts';
 import { Machine } from '../support/machine.ts';
 import { commandsOf } from '../support/page-commands.ts';
+import { LINES_OF_THIS_RUN } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));
@@ -48,7 +49,8 @@ describe('culvert-relay as a systemd service, set up and run as its pages say', 
         'http://127.0.0.1:8080/healthz',
       )
     ).out;
-  const settings = (text: string) => writeFileSync(join(machine.root, 'etc/culvert/relay.env'), text);
+  const settings = (text: string) =>
+    writeFileSync(join(machine.root, 'etc/culvert/relay.env'), `${text}\n${LINES_OF_THIS_RUN}`);
 
   it('is installed, started, and administered', async () => {
     const [install = '', , proxied = '', start = ''] = commandsOf(

@@ -8,6 +8,7 @@ import { VERSION } from '../../shared/version.ts';
 import { eventually } from '../support/deadline.ts';
 import { emptySystem } from '../support/empty-system.ts';
 import { hasNamespaces, Machine } from '../support/machine.ts';
+import { LINES_OF_THIS_RUN } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { DEBIAN_ARCHITECTURE, madePrograms, SYSTEM } from './made-programs.ts';
 
@@ -48,7 +49,7 @@ describe('the Debian package of culvert-relay', function () {
     assert.equal((await machine.run('/', 'systemctl', 'is-active', 'culvert-relay')).out, 'inactive');
     writeFileSync(
       join(machine.root, 'etc/culvert/relay.env'),
-      'CULVERT_PUBLIC_URL=https://relay.example.com\nCULVERT_TUNNEL_DOMAIN=tunnels.example.com\nCULVERT_TRUST_PROXY=127.0.0.1\nCULVERT_PORT=8443\n',
+      `CULVERT_PUBLIC_URL=https://relay.example.com\nCULVERT_TUNNEL_DOMAIN=tunnels.example.com\nCULVERT_TRUST_PROXY=127.0.0.1\nCULVERT_PORT=8443\n${LINES_OF_THIS_RUN}`,
     );
     await machine.type('systemctl enable --now culvert-relay');
     assert.equal(await get('/healthz'), '{"status":"ok"}');

@@ -39,6 +39,11 @@ const SETTINGS_OF_THIS_RUN: Environment = Object.fromEntries(
   }),
 );
 
+/** The same as lines of `relay.env`. */
+export const LINES_OF_THIS_RUN = Object.entries(SETTINGS_OF_THIS_RUN)
+  .map(([name, value]) => `${name}=${value}\n`)
+  .join('');
+
 /** Runs `culvert-relay` with arguments; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
   const child = runScript(RELAY_SCRIPT, args, { ...SETTINGS_OF_THIS_RUN, ...environment });
