@@ -38,6 +38,8 @@ const SETTINGS_OF: Readonly<Partial<Record<ListenerName, string>>> = {
   metrics: 'CULVERT_METRICS_HOST and CULVERT_METRICS_PORT',
 };
 
+const OTHER_ADDRESS = 'OtherAddressError';
+
 /** A service manager listens elsewhere than the settings say. */
 export class OtherAddressError extends Error {
   constructor(name: ListenerName, found: Place, wanted: Place) {
@@ -45,7 +47,12 @@ export class OtherAddressError extends Error {
     super(
       `the service manager listens on ${here}, but ${SETTINGS_OF[name]} say ${there}: set ListenStream=${there} in the socket unit, or change the settings`,
     );
-    this.name = 'OtherAddressError';
+    this.name = OTHER_ADDRESS;
+  }
+
+  /** Whether an error, perhaps of another process, is one. */
+  static is(error: unknown): error is Error {
+    return error instanceof Error && error.name === OTHER_ADDRESS;
   }
 }
 

@@ -209,7 +209,7 @@ async function start(
     if (signals.hasCome) return await signals.endStart();
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
-    if (error instanceof OtherAddressError) throw usageError(error.message);
+    if (OtherAddressError.is(error)) throw usageError(error.message);
     if (error instanceof HandoffError) {
       operator.log('start refused', { reason: `the running relay continues: ${describeError(error)}` });
       throw new CommandError(ExitCode.failed, []);

@@ -111,19 +111,22 @@ export type Lent =
 
 /** An error that is to be the same in another process, as far as its reader goes by it. */
 export interface SystemFailure {
+  readonly name: string;
   readonly message: string;
   readonly code: unknown;
   readonly port: unknown;
 }
 
 export function systemFailureOf(error: unknown): SystemFailure {
-  const { code, port, message } = (error instanceof Error ? error : new Error(String(error))) as Error & {
+  const { name, code, port, message } = (
+    error instanceof Error ? error : new Error(String(error))
+  ) as Error & {
     readonly code?: unknown;
     readonly port?: unknown;
   };
-  return { message, code, port };
+  return { name, message, code, port };
 }
 
-export function systemErrorOf({ message, code, port }: SystemFailure): Error {
-  return Object.assign(new Error(message), { code, port });
+export function systemErrorOf({ message, ...rest }: SystemFailure): Error {
+  return Object.assign(new Error(message), rest);
 }

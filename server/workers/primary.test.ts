@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../../shared/testing/temporary-directory.ts';
 import { loadConfig } from '../config.ts';
+import { OtherAddressError } from '../listeners.ts';
+import { systemFailureOf } from './messages.ts';
 import { startPrimary } from './primary.ts';
 
 /** A worker that serves nobody, and ends when it is asked to. */
@@ -12,8 +14,8 @@ const WORKER = `process.on('message', ({ kind }) => {
 });`;
 
 /** One that cannot serve. */
-const REFUSING = `process.once('message', () =>
-  process.send({ kind: 'refused', failure: { message: 'no room' } }, () => process.exit(1)));`;
+const refusing = (error: Error): string => `process.once('message', () =>
+  process.send({ kind: 'refused', failure: ${JSON.stringify(systemFailureOf(error))} }, () => process.exit(1)));`;
 
 function start(program: string, script = WORKER): ChildProcess {
   return spawn(program, ['-e', script], {
@@ -54,6 +56,18 @@ describe('the first process of a relay', () => {
     );
   });
 
+  it('fails with the error of one that cannot serve, which tells the exit code', async () => {
+    const [here, there] = [
+      { host: '::', port: 1 },
+      { host: '::', port: 2 },
+    ] as const;
+    const error = new OtherAddressError('visitors', here, there);
+    await assert.rejects(
+      startRelay(() => start(process.execPath, refusing(error))),
+      (thrown: unknown) => OtherAddressError.is(thrown) && thrown.message === error.message,
+    );
+  });
+
   it('starts one in place of a lost one as soon as that is possible, and stops in the meantime', async () => {
     const started: ChildProcess[] = [];
     const again = Promise.withResolvers<void>();
@@ -64,7 +78,7 @@ describe('the first process of a relay', () => {
         throw new Error('no memory');
       },
       () => start(join(temporaryDirectory(), 'missing')),
-      () => start(process.execPath, REFUSING),
+      () => start(process.execPath, refusing(new Error('no room'))),
     ];
     const relay = await startRelay(() => {
       const way = ways.shift() ?? (() => (again.resolve(), start(process.execPath)));
