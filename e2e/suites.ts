@@ -28,7 +28,7 @@ const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 /** Protocol suites about what the processes of one relay have to know of each other. */
 const SHARED =
-  'access|address-limits|administration|agent-keys|connection-limit|control|counters|create-limits|data|domains|hold-over|invitations|isolation|keys-by-sign-in|knock|lifetime|links|names|oauth|oauth-relay|operators|plans|raw|rest|scoped-keys|shutdown|sign-in|take-over|teams|tunnels|wildcard-hosts';
+  'access|address-limits|administration|agent-keys|connection-limit|control|counters|create-limits|data|domains|hold-over|invitations|isolation|keys-by-sign-in|knock|lifetime|links|names|oauth|oauth-relay|operators|plans|raw|rest|scoped-keys|shutdown|sign-in|take-over|teams|trunk-large|tunnels|wildcard-hosts';
 
 /**
  * Longest first, so that none of them starts when the others are almost done; `unit` early, as it uses one core, and

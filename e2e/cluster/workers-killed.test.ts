@@ -59,10 +59,15 @@ describe('visitors of a relay of three processes', () => {
 
   before(async () => {
     service = await startHttpService(suite, (request, response) => void serve(request, response));
-    relay = await RelayProgram.start(suite, { CULVERT_WORKERS: '3', CULVERT_TRUNKS: '1' });
-    culvert = await Culvert.start(suite, relay, relay.bootstrapKey, service.port);
+    await startRelay('1');
     await eventually(20_000, () => assert.ok(ofClient().length >= 2));
   });
+
+  /** @param trunks how many the client may have */
+  async function startRelay(trunks: string): Promise<void> {
+    relay = await RelayProgram.start(suite, { CULVERT_WORKERS: '3', CULVERT_TRUNKS: trunks });
+    culvert = await Culvert.start(suite, relay, relay.bootstrapKey, service.port);
+  }
 
   beforeEach(() => {
     go = Promise.withResolvers();
@@ -145,6 +150,14 @@ describe('visitors of a relay of three processes', () => {
     assertWithin(ms, 2500);
   }
 
+  /** @returns half of them GET requests, once the service holds all of them */
+  async function askAll() {
+    const methods = Array.from({ length: HELD }, (_, index) => (index % 2 === 0 ? 'GET' : 'POST'));
+    const all = await Promise.all(methods.map((method) => ask(method)));
+    await eventually(60_000, () => assert.equal(held, HELD));
+    return all;
+  }
+
   async function ask(method: 'GET' | 'POST') {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: hostOf(culvert.tunnel, relay), target: '/held', method }));
@@ -181,13 +194,7 @@ describe('visitors of a relay of three processes', () => {
 
   it('have whole files or broken ones, and answers to what may be sent again, if it has one', async () => {
     const { visitors, asked } = await beginOnTrunk(async () => {
-      const methods = Array.from({ length: HELD }, (_, index) => (index % 2 === 0 ? 'GET' : 'POST'));
-      const all = {
-        visitors: await downloading('small'),
-        asked: await Promise.all(methods.map((method) => ask(method))),
-      };
-      await eventually(60_000, () => assert.equal(held, HELD));
-      return all;
+      return { visitors: await downloading('small'), asked: await askAll() };
     });
     const [victim = assert.fail()] = workersWithClient();
     const own = new Set(thoseOf(victim, asked));
@@ -222,4 +229,22 @@ describe('visitors of a relay of three processes', () => {
       const { wrong, whole } = await tally(visitors);
       assert.deepEqual([wrong, whole], [[], []]);
     });
+
+  it('have answers to what may be sent again, if it has data sockets of the client', async () => {
+    await startRelay('0');
+    const [withControl] = workersWithClient();
+    const asked = await askAll();
+    const victim = workersWithClient().find((pid) => pid !== withControl) ?? assert.fail();
+    const own = new Set(thoseOf(victim, asked));
+    process.kill(victim, 'SIGKILL');
+    await eventually(60_000, () => assert.ok(held > HELD, 'nothing was sent again'));
+    await assertServed();
+    go.resolve();
+    for (const one of asked) {
+      const status = await one.status;
+      if (own.has(one)) assert.equal(status, 'broken');
+      else if (one.method === 'GET') assert.equal(status, 200);
+      else assert.ok(status === 200 || status === 502, `${status}`);
+    }
+  });
 });

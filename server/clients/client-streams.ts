@@ -6,19 +6,13 @@ import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/b
 import type { Clock, Timer } from '../clock.ts';
 import { moves, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
+import { type ByteStream, LOST_BEYOND, type StreamHandler } from '../tunnels/stream.ts';
 
 /**
  * How long a client that seems to be gone has to respond on each of its data sockets. Long, because a ping waits
  * behind what was sent before; including the second until the relay checks, visitors still get a response within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;
-
-/**
- * The code with which a relay ends the stream of another relay's visitor if the stream was lost that it had opened in
- * advance (RFC 6455 names 1014 a bad gateway): like the loss of a stream of the visitor's own relay.
- */
-export const LOST_BEYOND = 1014;
 
 /** For tunnels that never had a data socket, which are most: an empty set would also take memory. */
 const NONE = new Set<DataStream>();
@@ -317,8 +311,8 @@ export class DataStream implements ByteStream {
     this.#end();
   }
 
-  abort(): void {
-    this.#socket.close(CloseCode.goingAway);
+  abort(code: number = CloseCode.goingAway): void {
+    this.#socket.close(code);
     this.#end();
   }
 

@@ -1,8 +1,8 @@
 /** A visitor who arrived on another relay, on the relay that has the client (docs/decisions/0009-cluster.md). */
 import { CloseCode } from '../../shared/control.ts';
 import { isCleanClose } from '../../shared/websocket/byte-stream.ts';
-import type { ByteStream, DialFault } from '../tunnels/stream.ts';
-import { LOST_BEYOND, type StreamSocket } from './client-streams.ts';
+import { type ByteStream, type DialFault, LOST_BEYOND } from '../tunnels/stream.ts';
+import type { StreamSocket } from './client-streams.ts';
 
 /**
  * The first byte of the response to a visitor's relay is an index of this list; the client's bytes follow `opened`.
@@ -18,6 +18,9 @@ const RESPONSES = [
   'domain-offline',
   'client-timeout',
 ] as const satisfies readonly ('opened' | 'away' | DialFault)[];
+
+/** Close codes from here on are Culvert's own (RFC 6455 section 7.4.2). */
+const OWN_CODES = 4000;
 
 /** Refuses a visitor; its relay tells it why, or looks for the client again. */
 export function refuseVisit(hop: StreamSocket, fault: DialFault | 'away'): void {
@@ -46,7 +49,7 @@ export function joinVisit(hop: StreamSocket, stream: ByteStream, wasWarm: boolea
     onSentAll: () => hop.end(),
     onEnded(clean, lost = false, code = CloseCode.goingAway) {
       if (clean) hop.close(CloseCode.normal);
-      else if (lost) hop.close(wasWarm ? LOST_BEYOND : CloseCode.internalError);
+      else if (lost) hop.close(wasWarm || code === LOST_BEYOND ? LOST_BEYOND : CloseCode.internalError);
       else hop.close(code);
     },
   });
@@ -58,7 +61,8 @@ export function joinVisit(hop: StreamSocket, stream: ByteStream, wasWarm: boolea
     onStreamEnd: () => stream.end?.(),
     onStreamClose(code) {
       if (isCleanClose(code)) stream.finish();
-      else stream.abort();
+      // Its relay may have learned first that the tunnel or the key has ended.
+      else stream.abort(code >= OWN_CODES ? code : undefined);
     },
   });
 }

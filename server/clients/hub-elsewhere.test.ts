@@ -8,8 +8,8 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { DialFault } from '../tunnels/stream.ts';
-import { LOST_BEYOND, type StreamSocket } from './client-streams.ts';
+import { type DialFault, LOST_BEYOND } from '../tunnels/stream.ts';
+import type { StreamSocket } from './client-streams.ts';
 import { WAITING_MAX } from './client.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { readVisitResponse } from './forwarded-visitor.ts';
@@ -356,6 +356,7 @@ describe('A visitor of another relay', () => {
     for (const [code, wanted] of [
       [CloseCode.normal, CloseCode.normal],
       [CloseCode.abnormal, CloseCode.goingAway],
+      [CloseCode.tunnelClosed, CloseCode.tunnelClosed],
     ] as const) {
       const { hop, client, received, ends } = await serve();
       hop.handler?.onStreamData(Buffer.from('request'));
@@ -368,7 +369,7 @@ describe('A visitor of another relay', () => {
     }
   });
 
-  for (const code of [CloseCode.normal, CloseCode.goingAway, CloseCode.internalError])
+  for (const code of [CloseCode.normal, CloseCode.goingAway, CloseCode.internalError, LOST_BEYOND])
     it(`ends like its client, with ${code}`, async () => {
       const { hop, client } = await serve();
       client.close(code);

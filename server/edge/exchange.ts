@@ -8,7 +8,13 @@ import { type BodyTracker, trackBody } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestCounts } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
+import {
+  type ByteStream,
+  type Dial,
+  type DialFault,
+  LOST_BEYOND,
+  type StreamHandler,
+} from '../tunnels/stream.ts';
 import type { OwnResponse } from './builtin-responses.ts';
 import type { FieldMap, ResponseEnding } from './response-head.ts';
 import { type InformationalResponses, ResponseRelay, type VisitorSink } from './response.ts';
@@ -301,7 +307,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
     return problemDetail(this.#response.refused);
   }
 
-  onEnded(clean: boolean, lost = false): void {
+  onEnded(clean: boolean, lost = false, code = 0): void {
     if (this.#over) return;
     this.#stream = undefined;
     if (this.#responded) {
@@ -310,7 +316,7 @@ export class Exchange implements UpstreamHandler, StreamHandler {
       this.#respond();
     } else if (this.#response.committed) {
       this.#breakOff();
-    } else if (this.#canRepeat(lost)) {
+    } else if (this.#canRepeat(lost, code === LOST_BEYOND)) {
       this.#repeated = true;
       this.#open();
     } else {
@@ -320,11 +326,11 @@ export class Exchange implements UpstreamHandler, StreamHandler {
 
   /**
    * Whether the other side closed an idle connection at the moment it was reused, or broke off on one opened in
-   * advance. A request that brings a client down is not repeated indefinitely.
+   * advance, or another relay was lost on the way. A request that brings a client down is not repeated indefinitely.
    */
-  #canRepeat(lost: boolean): boolean {
-    if (!this.#request.repeatable || this.#response.started) return false;
-    return this.#repeatsWhen === 'ended' || (this.#repeatsWhen === 'lost' && lost);
+  #canRepeat(lost: boolean, lostBeyond: boolean): boolean {
+    if (!this.#request.repeatable || this.#response.started || this.#repeated) return false;
+    return this.#repeatsWhen === 'ended' || lostBeyond || (this.#repeatsWhen === 'lost' && lost);
   }
 
   // Endings

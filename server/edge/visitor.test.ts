@@ -4,6 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { LOST_BEYOND } from '../tunnels/stream.ts';
 import { AddressCount, ConnectionLimiter, Slot, ConnectionSlots } from './connection-limiter.ts';
 import { KeptStreams } from './kept-streams.ts';
 import { boundPort } from './listener.ts';
@@ -129,6 +130,21 @@ describe('Visitor', () => {
     const { path, status, outcome, ms, bytes_in } = fixture.accesses[0] ?? assert.fail();
     assert.deepEqual([path, status, outcome, ms], ['/socket', 101, 'upgraded', 7]);
     assert.equal(bytes_in, socket.bytesRead);
+  });
+
+  it('has a repeatable request sent again, once, if a relay was lost on the way to the client', async () => {
+    const lose = (): void => fixture.openStream().handler?.onEnded(false, true, LOST_BEYOND);
+    peer.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    lose();
+    assert.equal(fixture.dials.length, 1);
+    lose();
+    await peer.receives('client-closed');
+    assert.equal(fixture.dials.length, 0);
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 0\r\n\r\n');
+    await until(() => fixture.dials.length === 1);
+    lose();
+    assert.equal(fixture.dials.length, 0);
   });
 
   it('is recorded there with a response that broke off', async () => {

@@ -5,6 +5,12 @@
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
+/**
+ * The close code of a stream that was lost with another relay on its way to the client, not with the client (RFC 6455
+ * names 1014 a bad gateway).
+ */
+export const LOST_BEYOND = 1014;
+
 export interface StreamHandler {
   /** The stream is only kept for later; nothing is in progress on it. */
   readonly rests?: true;
@@ -34,8 +40,12 @@ export interface ByteStream {
   end?(): void;
   /** Ends the stream after what was written. The handler is no longer called. */
   finish(): void;
-  /** Ends the stream because the visitor is gone or its request is malformed. The handler is no longer called. */
-  abort(): void;
+  /**
+   * Ends the stream because the visitor is gone or its request is malformed. The handler is no longer called.
+   *
+   * @param code why its relay ended it, for the client, if that is another relay
+   */
+  abort(code?: number): void;
 }
 
 /** Why there is no stream to a tunnel; each is an entry of `VISITOR_ERRORS`. */

@@ -64,6 +64,17 @@ export interface ByteStreamOptions {
   readonly closeTimeoutMs?: number;
 }
 
+/** Destroys a connection with the code that its byte stream then ends with, instead of {@link CloseCode.abnormal}. */
+export class ConnectionLost extends Error {
+  readonly code: number;
+
+  /** @param code of the end */
+  constructor(code: number) {
+    super('the connection was lost');
+    this.code = code;
+  }
+}
+
 /** Whether a close code means that the peer has sent all its data: 1000, or no code. */
 export function isCleanClose(code: number): boolean {
   return code === CloseCode.normal || code === CloseCode.noStatus;
@@ -407,7 +418,8 @@ export class WebSocketByteStream implements FrameHandler {
     // What is still written to a dead TLS connection may fail after that.
     this.#socket.on('error', destroyIt);
     clearTimeout(this.#closeTimer);
-    this.#end(CloseCode.abnormal);
+    const { errored } = this.#socket;
+    this.#end(errored instanceof ConnectionLost ? errored.code : CloseCode.abnormal);
     this.#handler?.onConnectionClosed?.(this.#peerCode);
   }
 

@@ -9,6 +9,7 @@ import type { TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { HopRequest } from '../../clients/ownership.ts';
 import { CLIENT_SOCKETS_MAX } from '../../clients/upgrades.ts';
+import { LOST_BEYOND } from '../../tunnels/stream.ts';
 import { HOP_TLS, hopKey, HopSocket, hopTrunk, readRequest } from './hop-protocol.ts';
 
 /** How long another relay has to authenticate its connection and to state the purpose of a stream on it. */
@@ -147,7 +148,8 @@ class PendingRequest implements ByteStreamHandler {
     if (request === undefined) return this.#stream.destroy();
     this.#stream.unread(read.subarray(end + 1));
     if (request.kind === 'visit') return this.#take.visit(request.id, this.#stream, request.peers);
-    const socket = new HopSocket(this.#stream);
+    // A trunk's visitors learn that it was lost from the trunk.
+    const socket = new HopSocket(this.#stream, request.kind === 'data' ? LOST_BEYOND : undefined);
     this.#stream.attach(socket);
     this.#take.upgrade(request, socket);
   }

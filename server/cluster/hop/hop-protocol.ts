@@ -11,6 +11,7 @@ import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import {
   type ByteStreamHandler,
+  ConnectionLost,
   isCleanClose,
   WebSocketByteStream,
 } from '../../../shared/websocket/byte-stream.ts';
@@ -145,12 +146,17 @@ export function readRequest(line: Buffer, via: string): HopRequest | VisitReques
 /** The connection of a data socket or trunk that arrived on another relay, as the relay uses it that has the tunnel. */
 export class HopSocket extends Duplex implements ByteStreamHandler {
   readonly #stream: TrunkStream;
+  readonly #lostCode: number | undefined;
   #onDrain: (() => void) | undefined;
 
-  /** @param stream whose request was read */
-  constructor(stream: TrunkStream) {
+  /**
+   * @param stream whose request was read
+   * @param lostCode of its byte stream's end, if the other relay is lost and not the client
+   */
+  constructor(stream: TrunkStream, lostCode?: number) {
     super({ allowHalfOpen: false, decodeStrings: true });
     this.#stream = stream;
+    this.#lostCode = lostCode;
     // Errors are reported with `close`.
     this.on('error', () => {});
   }
@@ -166,8 +172,9 @@ export class HopSocket extends Duplex implements ByteStreamHandler {
   }
 
   onStreamClose(code: number): void {
+    const lostCode = code === CloseCode.abnormal ? this.#lostCode : undefined;
     if (isCleanClose(code)) this.push(null);
-    else this.destroy();
+    else this.destroy(lostCode === undefined ? undefined : new ConnectionLost(lostCode));
   }
 
   override _read(): void {

@@ -14,9 +14,10 @@ import {
 } from '../../../shared/testing/trunk-world.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
+import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeSocket, settled, until } from '../../testing/edge-fixture.ts';
 import { refuseVisit } from '../../clients/forwarded-visitor.ts';
-import type { Dial } from '../../tunnels/stream.ts';
+import { type Dial, LOST_BEYOND } from '../../tunnels/stream.ts';
 import { connectionId } from '../connection-id.ts';
 import type { RelayAddress } from '../members.ts';
 import { ForwardedSocket, HOP_RESPONSE_TIMEOUT_MS, HopDialer, HOPS_ASKED_MAX } from './hop-dialer.ts';
@@ -520,7 +521,9 @@ describe('a data socket between two relays', () => {
   let received: string;
   let done: number;
 
-  beforeEach(async () => {
+  beforeEach(begin);
+
+  async function begin(): Promise<void> {
     sockets = joinedTrunkSockets();
     const [near, far] = sockets as [FakeTrunkSocket, FakeTrunkSocket];
     const options = { flushMs: 60_000 };
@@ -537,7 +540,7 @@ describe('a data socket between two relays', () => {
     stream.attach(new ForwardedSocket(client, writeRequest(request), stream, () => (done += 1)));
     await passed();
     assert.ok(remote instanceof HopSocket);
-  });
+  }
 
   /** Passes on everything that is sent. */
   async function passed(): Promise<void> {
@@ -634,6 +637,21 @@ describe('a data socket between two relays', () => {
       assert.deepEqual([client.destroyed, remote.destroyed, done], [true, true, 1]);
       assert.equal(remote.readableEnded, false, 'looks complete');
     });
+
+  it('tells the loss of the other relay from that of the client', async () => {
+    for (const [cut, wanted] of [
+      [() => client.destroy(new Error('reset')), CloseCode.abnormal],
+      [() => sockets.forEach((socket) => socket.lose()), LOST_BEYOND],
+    ] as const) {
+      await begin();
+      const stream = new WebSocketByteStream(remote, 'server', Buffer.alloc(0));
+      const closed: number[] = [];
+      stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
+      cut();
+      await passed();
+      assert.deepEqual(closed, [wanted]);
+    }
+  });
 
   it('breaks off a stream that does not say within 5 s what it is for', async () => {
     mock.timers.enable({ apis: ['setTimeout'] });
