@@ -69,7 +69,8 @@ describe('a sign-in', () => {
     const asked = await depart();
     const address = await through();
     for (const text of [asked, tokenOf(address)])
-      for (const word of ['ann', HOST, TUNNEL, '/a?b'])
+      // Long enough not to occur by chance.
+      for (const word of ['ann@example.com', HOST, TUNNEL, '/a?b'])
         for (const form of [text, Buffer.from(text, 'base64url').toString('latin1')])
           assert.ok(!form.includes(word), `${word} in ${text}`);
     assert.deepEqual(
