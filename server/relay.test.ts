@@ -1,6 +1,27 @@
 import assert from 'node:assert/strict';
 import type { Replaceable } from './handoff/give.ts';
-import { replaceable } from './relay.ts';
+import { leave, replaceable } from './relay.ts';
+
+describe('a relay that ends', () => {
+  it('waits for what was forwarded while its last visitor was served', async () => {
+    const visited = Promise.withResolvers<void>();
+    let forwarded = Promise.resolve();
+    let isOver = false;
+    const hub = { askToMove() {}, moved: () => Promise.resolve(), drain() {} };
+    void leave(hub, { empty: () => visited.promise }, { settle: () => forwarded }).then(
+      () => (isOver = true),
+    );
+    await new Promise(setImmediate);
+    const trunk = Promise.withResolvers<void>();
+    forwarded = trunk.promise;
+    visited.resolve();
+    await new Promise(setImmediate);
+    assert.equal(isOver, false);
+    trunk.resolve();
+    await new Promise(setImmediate);
+    assert.equal(isOver, true);
+  });
+});
 
 describe('replaceable', () => {
   let calls: string[];

@@ -348,7 +348,16 @@ export async function drain(
     await primary?.settle();
   }
   hub.drain();
+  await emptied(edge, peering);
+}
+
+/**
+ * A client's trunk that arrived before the listener closed may be forwarded only after nothing else was, while a visitor
+ * is still here.
+ */
+async function emptied(edge: Pick<Edge, 'empty'>, peering: Pick<Peering, 'settle'>): Promise<void> {
   await Promise.all([edge.empty(), peering.settle()]);
+  await peering.settle();
 }
 
 interface ReplaceableParts {
@@ -415,9 +424,13 @@ export function replaceable(parts: ReplaceableParts): Replaceable {
 }
 
 /** Lets remaining connections finish. @returns fulfilled when none is left; the caller limits how long that may take */
-export async function leave(hub: Hub, edge: Edge, peering: Pick<Peering, 'settle'>): Promise<void> {
+export async function leave(
+  hub: Pick<Hub, 'askToMove' | 'moved' | 'drain'>,
+  edge: Pick<Edge, 'empty'>,
+  peering: Pick<Peering, 'settle'>,
+): Promise<void> {
   hub.askToMove();
   await hub.moved();
   hub.drain();
-  await Promise.all([edge.empty(), peering.settle()]);
+  await emptied(edge, peering);
 }
