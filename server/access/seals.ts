@@ -69,7 +69,7 @@ function decrypted(bytes: Buffer, key: Buffer, purpose: string): string | undefi
   }
 }
 
-/** A digest of a secret, for where the secret itself may be read. */
+/** A digest of a secret, for places that may be read. */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'base64url');
 }

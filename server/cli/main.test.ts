@@ -253,7 +253,7 @@ describe('culvert-relay', () => {
       assert.deepEqual(relay.calls, ['stop 30000']);
     });
 
-    it('ends at once at a second signal while its start hangs, and in order if the start fails after a first one', async () => {
+    it('ends immediately at a second signal while its start hangs, and in order if the start fails after a first one', async () => {
       const hangs = Promise.withResolvers<RunningRelay>();
       for (const [signals, code] of [
         [2, 1],

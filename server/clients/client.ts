@@ -167,7 +167,7 @@ export class ConnectedClient {
     this.#streams.retireAll();
     // It may be another client, after the previous one was lost without notice.
     this.#streams.clientLost(this.#o.clock.monotonic(), true);
-    // Its trunks belong to an earlier control socket. A client that has left in order may be slow, but is there.
+    // Its trunks belong to an earlier control socket. A client that has left in order may be slow, but is not lost.
     if (this.#wasLost) this.#trunks?.question();
     this.#waiting.cameElsewhere(relay);
   }
@@ -369,7 +369,7 @@ export class ConnectedClient {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
-    // One that was asked to move may be slow, but is there.
+    // One that was asked to move may be slow, but is not lost.
     if (!control.wasAskedToMove) this.#trunks?.question();
     this.#o.onMoved(this.tunnel);
     this.#waiting.seekAgain();

@@ -68,7 +68,7 @@ describe('the first process of a relay', () => {
     );
   });
 
-  it('starts one in place of a lost one as soon as that is possible, and stops in the meantime', async () => {
+  it('starts one instead of a lost one as soon as that is possible, and stops in the meantime', async () => {
     const started: ChildProcess[] = [];
     const again = Promise.withResolvers<void>();
     const ways = [

@@ -339,7 +339,7 @@ describe('several sign-ins', () => {
     assert.ok(app.core.sessions.includes(app.core.chosen));
   });
 
-  it('are gone at once when the user leaves one whose key was refused', async () => {
+  it('are gone immediately when the user leaves one whose key was refused', async () => {
     const { app } = await both();
     await app.core.chosen.signIn.keyRefused();
     await app.call('session:sign-out', {});
