@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Authority, type CertificateFiles } from '../support/certificates.ts';
 import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
 import { Culvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
@@ -58,6 +59,9 @@ for (const [proxy, start] of Object.entries(PROXIES))
       };
       const visitors = Promise.all(['GET', 'POST', 'GET', 'POST'].map(visitor));
       for (const relay of cluster.relays) {
+        // Until the proxy has its connections: one that it opens as the listener closes may be reset.
+        const { asked } = load;
+        await eventually(60_000, () => assert.ok(load.asked > asked + 40));
         await relay.stop('SIGTERM', 60_000);
         await relay.restart();
         // The proxy has sent it a request: for a second it counts a relay that was away as down.

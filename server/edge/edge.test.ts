@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
-import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
+import { connect as connectSocket, createServer, type Server, Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { createSecureContext } from 'node:tls';
 import { certificate, newKey, pemOf, publicKeyOf } from '../certificates/acme/x509.ts';
@@ -186,7 +186,9 @@ describe('Edge', () => {
     const [first, second] = [await connect(), await connect()];
     first.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
+    fixture.step = 0.1;
     await edge.handOver();
+    fixture.step = 0;
     assert.equal(server.listening, false);
     second.get('abc.localhost');
     await until(() => fixture.dials.length === 2);
@@ -247,9 +249,33 @@ describe('Edge', () => {
     near.destroy();
   });
 
+  it('closes its listener 20 ms after the latest connection, or half of that for each 100 ms of waiting', async () => {
+    const regular = Array.from({ length: 100 }, (_, index) => index * 4);
+    const handOvers = [
+      { arrivals: [], earliest: 17, latest: 18 },
+      { arrivals: [1, 5, 15], earliest: 30, latest: 32 },
+      { arrivals: regular, earliest: 230, latest: 240 },
+    ];
+    for (const { arrivals, earliest, latest } of handOvers) {
+      edge.destroy();
+      server = await bind('127.0.0.1', 0);
+      edge = new Edge(server, fixture.upstreams, { visitors: 2, newcomers: 3 }, fixture.addresses);
+      fixture.now = 0;
+      fixture.step = 0.05;
+      const handedOver = edge.handOver();
+      for (const at of arrivals) {
+        while (server.listening && fixture.now < at) await nextTurn();
+        if (server.listening) edge.acceptRaw(new Socket(), () => undefined);
+      }
+      await handedOver;
+      fixture.step = 0;
+      assert.ok(fixture.now >= earliest && fixture.now <= latest, `${arrivals.length}: ${fixture.now} ms`);
+    }
+  });
+
   it('closes its listener after an iteration of less than 0.2 ms, of twice that for each 500 ms of waiting, and after 5 s', async () => {
     const handOvers = [
-      { turnMs: 0.19, earliest: 0, latest: 1 },
+      { turnMs: 0.19, earliest: 0, latest: 20 },
       { turnMs: 0.21, earliest: 30, latest: 50 },
       { turnMs: 1, earliest: 1100, latest: 1200 },
       { turnMs: 100, earliest: 4000, latest: 5000 },
@@ -290,7 +316,9 @@ describe('Edge', () => {
 
   it('closes no idle connection at shutdown whose next request has arrived while the relay was busy', async () => {
     const visitor = await served(await connect());
+    fixture.step = 0.1;
     await edge.handOver();
+    fixture.step = 0;
     fixture.now += DRAIN_IDLE_MS;
     visitor.get('abc.localhost');
     const begin = performance.now();
@@ -390,6 +418,7 @@ describe('Edge', () => {
     for (const socket of sockets) socket.on('error', () => {}).write(request);
     // The system has accepted all of them, and the relay none: Node connects in the next tick.
     await new Promise((resolve) => process.nextTick(resolve));
+    fixture.step = 0.1;
     const settled = edge.settle();
     // A thousand connections take a while on a busy machine.
     await until(() => fixture.dials.length === LISTEN_BACKLOG, 120_000);

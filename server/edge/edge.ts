@@ -47,6 +47,12 @@ const QUIET_TURN_MS = 0.2;
  * busy relay has no quieter one.
  */
 const QUIET_DOUBLING_MS = 500;
+/**
+ * How long no connection may have arrived when the listener closes, at first: a balancer opens several within
+ * milliseconds. Halved every {@link SILENCE_HALVING_MS}, because a busy relay has no such pause.
+ */
+const SILENCE_MS = 20;
+const SILENCE_HALVING_MS = 100;
 /** How long a handoff waits for the rest of an API request's body to arrive. */
 export const HANDOFF_SETTLE_MS = 2000;
 
@@ -70,6 +76,8 @@ export class Edge {
   readonly #trustsAny: boolean;
   /** connections accepted since the start */
   #taken = 0;
+  /** monotonic ms at which the last of them was accepted */
+  #takenAt = -Infinity;
   #draining = false;
   /** whether new visitors are refused */
   #turnsAway = false;
@@ -119,7 +127,7 @@ export class Edge {
       (socket, arrival) => this.#accept(socket, arrival),
       this.#takesUnread,
     );
-    server.on('connection', () => (this.#taken += 1));
+    server.on('connection', () => this.#countTaken());
     // Out of file descriptors, for example: open connections continue, and the next accept may succeed.
     server.on('error', (error) => upstreams.unexpected(error));
     // Reads come first: a busy relay must not close a connection whose next request has already arrived.
@@ -144,7 +152,7 @@ export class Edge {
    * @param find the tunnel, if it still lives
    */
   acceptRaw(tcp: Socket, find: () => LiveTunnel | undefined): void {
-    this.#taken += 1;
+    this.#countTaken();
     void this.#entrance.enterUnread(tcp, (socket, arrival) => {
       const tunnel = find();
       if (tunnel === undefined) socket.destroy();
@@ -298,8 +306,8 @@ export class Edge {
   /**
    * Accepts what the system has already accepted. Node takes one connection out of the backlog in each iteration of
    * the event loop, so all have been accepted when an iteration yields none. A connection that arrives after that
-   * check is lost when the listener closes: so it should be an iteration with almost no work. If there is none for
-   * {@link DRAIN_HOLD_AFTER_MS}, new requests are held back.
+   * check is lost when the listener closes: so it should be an iteration with almost no work, after a pause. If there is
+   * none for {@link DRAIN_HOLD_AFTER_MS}, new requests are held back.
    *
    * @returns whether it holds requests back, which the caller has to resume
    */
@@ -313,13 +321,21 @@ export class Edge {
       await nextTurn();
       const now = this.#upstreams.now();
       const waited = now - begin;
-      const isQuiet = now - turn < QUIET_TURN_MS * 2 ** (waited / QUIET_DOUBLING_MS);
-      if (waited > DRAIN_BACKLOG_MS || (isQuiet && taken === this.#taken)) return heldBack;
+      const isQuiet =
+        taken === this.#taken &&
+        now - Math.max(begin, this.#takenAt) >= SILENCE_MS / 2 ** (waited / SILENCE_HALVING_MS) &&
+        now - turn < QUIET_TURN_MS * 2 ** (waited / QUIET_DOUBLING_MS);
+      if (isQuiet || waited > DRAIN_BACKLOG_MS) return heldBack;
       if (waited > DRAIN_HOLD_AFTER_MS && !this.#isHolding) {
         this.#holdVisitors();
         heldBack = true;
       }
     }
+  }
+
+  #countTaken(): void {
+    this.#taken += 1;
+    this.#takenAt = this.#upstreams.now();
   }
 
   #isSettled(): boolean {

@@ -252,6 +252,8 @@ describe('headers of load balancers', () => {
   it('let connections that wait for their header finish a shutdown', async () => {
     const visitor = await open();
     await until(() => clock.pending === 1);
+    fixture.step = 0.1;
+    await edge.turnAway();
     const settled = edge.settle();
     visitor.socket.write(HEADER + REQUEST);
     await until(() => fixture.dials.length > 0);

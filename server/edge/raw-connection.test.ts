@@ -290,6 +290,7 @@ describe('RawConnection', () => {
     const waiting = await arrive();
     await until(() => fixture.dials.length > 0);
     let isSettled = false;
+    fixture.step = 0.1;
     const settling = edge.settle().then(() => (isSettled = true));
     await settled();
     assert.equal(isSettled, false);
