@@ -60,8 +60,11 @@ export async function tabTo(page: Page, name: RegExp, role: Role = 'button'): Pr
  * `text`. Fails with the text that it shows instead.
  */
 export async function reads(part: Locator, text: RegExp): Promise<void> {
-  await part.scrollIntoViewIfNeeded();
-  await eventually(20_000, async () => assert.match(await part.innerText(), text));
+  await eventually(20_000, async () => {
+    // It may be drawn again while it scrolls.
+    await part.scrollIntoViewIfNeeded({ timeout: 5000 });
+    assert.match(await part.innerText(), text);
+  });
 }
 
 /** Where an element ends, in px below the top of the window. */
