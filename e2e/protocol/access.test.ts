@@ -428,8 +428,8 @@ describe('access to the tunnels of a relay', () => {
     assert.equal((await locked.ask(own, [cookie])).status, 200);
     const { links_ended: ended } = await administer(relay, 'secrets', 'renew');
     assert.ok(Number(ended) >= 1);
-    await eventually(5000, async () => assert.equal((await open(before)).status, 401));
-    await eventually(5000, async () => assert.equal((await locked.ask(own, [cookie])).status, 401));
-    await eventually(5000, async () => assert.equal((await open(await link(tunnel))).status, 303));
+    await eventually(20_000, async () => assert.equal((await open(before)).status, 401));
+    await eventually(20_000, async () => assert.equal((await locked.ask(own, [cookie])).status, 401));
+    await eventually(20_000, async () => assert.equal((await open(await link(tunnel))).status, 303));
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket as WebSocketOfWs } from 'ws';
-import { timed, within } from '../support/deadline.ts';
+import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
@@ -81,16 +81,19 @@ describe('the data WebSocket', () => {
     await data.receivedUpTo('\r\n\r\n');
     visitor.reset();
     const { ms } = await timed(() => within(20_000, 'close', data.socket.closed));
-    assert.ok(ms < 1000, `after ${ms} ms`);
+    assertWithin(ms, 1000);
   });
 
   it('ends the visitor’s connection when it closes, at the Close frame and not only at the end of TCP', async () => {
-    const [visitor, data] = await connect();
-    data.send('HTTP/1.1 200 OK\r\n\r\nuntil close');
-    data.socket.sendClose(1000);
-    const { value, ms } = await timed(() => visitor.response());
-    assert.equal(value.text, 'until close');
-    assert.ok(ms < 1000, `after ${ms} ms`);
+    // At the end of TCP, it would take at least that long each time; a busy machine does not.
+    await eventually(60_000, async () => {
+      const [visitor, data] = await connect();
+      data.send('HTTP/1.1 200 OK\r\n\r\nuntil close');
+      data.socket.sendClose(1000);
+      const { value, ms } = await timed(() => visitor.response());
+      assert.equal(value.text, 'until close');
+      assert.ok(ms < 1000, `after ${ms} ms`);
+    });
   });
 
   for (const code of [1001, 1011, 4321]) {

@@ -123,7 +123,11 @@ describe('GET /metrics (docs/reference/metrics.md)', () => {
 
     it('shows waiting visitors and open streams', async () => {
       const visitor = await RawConnection.open(scope, relay.port);
-      const before = await metricsOf(relay);
+      const before = await eventually(20_000, async () => {
+        const idle = await metricsOf(relay);
+        assert.equal(idle.get('culvert_data_streams'), 0);
+        return idle;
+      });
       await visitor.write(`GET / HTTP/1.1\r\nHost: ${manual.host}\r\n\r\n`);
       const id = await manual.announced();
       const waiting = await metricsOf(relay);

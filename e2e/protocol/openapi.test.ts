@@ -57,6 +57,23 @@ describe('GET /v1/openapi.json', () => {
     validator.check(operation, answer);
   }
 
+  /** Sends requests, which get a status, until the rate limit refuses one, and checks that response. */
+  async function sendBeyond(
+    operation: string,
+    allowed: number,
+    request: () => ApiRequest,
+    api: Api,
+    path = '',
+  ) {
+    const [method = '', template = ''] = operation.split(' ');
+    const target = (path === '' ? template : path).replace('{id}', tunnel.id);
+    let answer;
+    do answer = await api.send(method, target, request());
+    while (answer.status === allowed);
+    assert.equal(answer.status, 429, JSON.stringify(answer.json));
+    validator.check(operation, answer);
+  }
+
   it('is OpenAPI 3.1, and its schemas are JSON Schema', () => {
     assert.match(validator.document.openapi, /^3\.1\.\d+$/);
   });
@@ -114,8 +131,7 @@ describe('GET /v1/openapi.json', () => {
 
   it('describes the rate limit', async () => {
     const hasty = await createAccount(relay);
-    for (let i = 0; i < 5; i += 1) await hasty.api.create({ local_port: 1 });
-    await send('POST /v1/tunnels', 429, { json: { local_port: 1 } }, hasty.api);
+    await sendBeyond('POST /v1/tunnels', 201, () => ({ json: { local_port: 1 } }), hasty.api);
   });
 
   it('describes the errors of an extend', async () => {
@@ -216,9 +232,11 @@ describe('GET /v1/openapi.json', () => {
     ])
       await on(operation, 404, id);
     const hasty = await createAccount(relay, { plan: 'team' });
-    for (let call = 0; call < 10; call += 1) await claimDomain(hasty, `a${call}.shop.test`);
-    await send(add, 429, { json: { domain: 'late.shop.test' } }, hasty.api);
-    await on('POST /v1/domains/{id}/verify', 429, (await claimDomain(hasty, 'a0.shop.test')).id, hasty.api);
+    let calls = 0;
+    const next = (): ApiRequest => ({ json: { domain: `a${calls++}.shop.test` } });
+    await sendBeyond(add, 201, next, hasty.api);
+    const verify = `/v1/domains/${(await claimDomain(hasty, 'a0.shop.test')).id}/verify`;
+    await sendBeyond('POST /v1/domains/{id}/verify', 200, () => ({}), hasty.api, verify);
   });
 
   it('describes kept names, and invalid requests for them', async () => {
@@ -440,11 +458,7 @@ describe('GET /v1/openapi.json', () => {
     await send(operation, 201, { json: { machine: null } }, api, path);
     await send(operation, 404, {}, api, path);
     const headers: Field[] = [['X-Forwarded-For', '203.0.113.8']];
-    let answer;
-    do answer = await api.send('POST', path, { headers });
-    while (answer.status === 404);
-    validator.check(operation, answer);
-    assert.equal(answer.status, 429);
+    await sendBeyond(operation, 404, () => ({ headers }), api, path);
   });
 
   it('describes teams, and invalid requests for them', async () => {
@@ -499,21 +513,12 @@ describe('GET /v1/openapi.json', () => {
   it('describes what happens with too many wrong keys from an address', async () => {
     const stranger = new Api(relay, newApiKey());
     const from: Field = ['X-Forwarded-For', '203.0.113.9'];
-    /** Sends requests until one is refused: each may still be within the limit. */
-    const refused = async (operation: string, path: string, headers: Field[]): Promise<void> => {
-      const [method = '', template = ''] = operation.split(' ');
-      const target = (path === '' ? template : path).replace('{id}', tunnel.id);
-      let answer;
-      do answer = await stranger.send(method, target, { headers });
-      while (answer.status === 401);
-      assert.equal(answer.status, 429, JSON.stringify(answer.json));
-      validator.check(operation, answer);
-    };
     const keyed = validator.responses.filter((response) => response.endsWith(' 401'));
     for (const operation of keyed.map((response) => response.slice(0, -' 401'.length))) {
       const isSocket = operation.includes('/ws/');
       const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
-      await refused(operation, path, isSocket ? [...WEBSOCKET, from] : [from]);
+      const headers = isSocket ? [...WEBSOCKET, from] : [from];
+      await sendBeyond(operation, 401, () => ({ headers }), stranger, path);
     }
   });
 

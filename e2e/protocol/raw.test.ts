@@ -89,7 +89,7 @@ describe('TCP tunnels', () => {
     await visitor.write('QUIT\n');
     assert.equal(String(await visitor.reader.through('\n')), 'QUIT\n');
     visitor.halfClose();
-    await eventually(5000, async () => {
+    await eventually(20_000, async () => {
       const { requests, bytes_in, bytes_out } = await account.api.get(client.tunnel.id);
       assert.deepEqual([requests, bytes_in, bytes_out], [1, 5, 15]);
     });
