@@ -76,7 +76,7 @@ export class Edge {
   readonly #trustsAny: boolean;
   /** connections accepted since the start */
   #taken = 0;
-  /** monotonic ms at which the last of them was accepted */
+  /** monotonic ms of the last one */
   #takenAt = -Infinity;
   #draining = false;
   /** whether new visitors are refused */
