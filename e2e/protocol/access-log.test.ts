@@ -81,7 +81,7 @@ describe('the access log of the relay (docs/operating/monitoring.md)', () => {
     await broken.write(`GET /broken HTTP/1.1\r\nHost: ${host}\r\nA B: c\r\n\r\n`);
     await broken.response();
     const line = await eventually(
-      5000,
+      20_000,
       () => lines().find(({ error }) => error === 'bad-request') ?? assert.fail(),
     );
     assert.deepEqual([line['status'], line['path'], line['bytes_in'] !== 0], [400, undefined, true]);

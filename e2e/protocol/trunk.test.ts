@@ -593,8 +593,9 @@ describe('trunks of a client or a relay that goes away (protocol.md section 10)'
       const { client: other, trunk: asked } = await itsWorld.client();
       const quiet = await RawConnection.open(scope, own.port);
       own.child.kill('SIGTERM');
-      await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
+      // An idle connection is kept for only a second.
       await quiet.write(formatRequest({ host: other.host, method: 'POST', body: 'x' }));
+      await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
       const last = await asked.accept();
       assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
       assert.equal(await closeCode(unused), 1000);
