@@ -89,7 +89,7 @@ describe('two relays that get requests at the same time', function () {
       const json = { local_port: 9 };
       const answers = await Promise.all(both.map((api) => api.send('POST', '/v1/tunnels', { json })));
       assert.deepEqual(statuses(answers), [201, 403], JSON.stringify(answers.map((answer) => answer.json)));
-      assert.equal(await tokens(account), 4);
+      if (!(await areLocal(account))) assert.equal(await tokens(account), 4);
       const made = answers.find(({ status }) => status === 201)?.json as Tunnel;
       await account.api.close(made.id);
     }
@@ -147,7 +147,7 @@ describe('two relays that get requests at the same time', function () {
     const [maker, extender] = apis(account);
     const ends = await Promise.all(
       Array.from({ length: 5 }, async () => {
-        const { id, expires_at } = await maker.create({ local_port: 9, ttl: '2s' });
+        const { id, expires_at } = await maker.create({ local_port: 9, ttl: '8s' });
         await extender.get(id);
         return { id, end: Date.parse(expires_at) };
       }),

@@ -163,10 +163,12 @@ describe('three relays', function () {
   });
 
   it('limit creates together', async () => {
-    const made = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, at) => api(at % 3).create({ local_port: 9 })),
+    const { value, ms } = await timed(() =>
+      Promise.allSettled(Array.from({ length: 9 }, (_, at) => api(at % 3).create({ local_port: 9 }))),
     );
-    assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 5);
+    const made = value.filter(({ status }) => status === 'fulfilled').length;
+    // One more every 6 s.
+    assert.ok(made >= 5 && made <= 5 + Math.floor(ms / 6000), `${made} in ${ms} ms`);
   });
 
   it('send one message through Redis for a request between relays, and none within one', async () => {

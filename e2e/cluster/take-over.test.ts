@@ -48,12 +48,12 @@ describe('resuming a tunnel at another relay (protocol.md section 3.2)', () => {
     assert.ok(first !== undefined && third !== undefined);
     const tunnel = await first.create({ local_port: 3000, name: 'moved', ttl: '4h' });
     const control = await ControlSocket.open(scope, cluster.relay(1), account.key, tunnel.id);
-    const json = { local_port: 4000, name: 'moved', ttl: '8s', take_over: true };
+    const json = { local_port: 4000, name: 'moved', ttl: '20s', take_over: true };
     const taken = await third.send('POST', '/v1/tunnels', { json });
     assert.equal(taken.status, 200);
     await everywhere(async (api) => {
       const { id, local_port, ttl, expires_at } = await api.get(tunnel.id);
-      assert.deepEqual([id, local_port, ttl], [tunnel.id, 4000, '8s']);
+      assert.deepEqual([id, local_port, ttl], [tunnel.id, 4000, '20s']);
       assert.equal(expires_at, (taken.json as { expires_at: string }).expires_at);
     });
     const newer = await ControlSocket.open(scope, cluster.relay(2), account.key, tunnel.id);

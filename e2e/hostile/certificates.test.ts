@@ -97,6 +97,12 @@ describe('certificates', function () {
     const relay = await start(scope, pebble, { ...clock.environment, CULVERT_WORKERS: '3' });
     await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
     assert.equal(pebble.orders, 1);
+    // An order whose process is killed before that is held for minutes.
+    const database = await openRelayDatabase(scope, relay);
+    await eventually(60_000, async () => {
+      const [order] = await database.rows('select "heldUntil" from acme_orders');
+      assert.equal(order?.['heldUntil'], 0);
+    });
     for (const worker of workersOf(relay.child.pid)) {
       process.kill(worker, 'SIGKILL');
       await eventually(20_000, () => {
