@@ -7,6 +7,7 @@ import { RelayCluster } from '../support/cluster.ts';
 import { assertAtLimit, assertWithin, eventually, timed } from '../support/deadline.ts';
 import { DataConnection } from '../support/manual-client.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { assertBurst, CREATES } from '../support/rate-limit.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { ControlSocket, openData } from '../support/spec-client/client.ts';
 
@@ -166,9 +167,7 @@ describe('three relays', function () {
     const { value, ms } = await timed(() =>
       Promise.allSettled(Array.from({ length: 9 }, (_, at) => api(at % 3).create({ local_port: 9 }))),
     );
-    const made = value.filter(({ status }) => status === 'fulfilled').length;
-    // One more every 6 s.
-    assert.ok(made >= 5 && made <= 5 + Math.floor(ms / 6000), `${made} in ${ms} ms`);
+    assertBurst({ count: value.filter(({ status }) => status === 'fulfilled').length, ms }, CREATES);
   });
 
   it('send one message through Redis for a request between relays, and none within one', async () => {

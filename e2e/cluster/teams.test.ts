@@ -2,13 +2,9 @@ import assert from 'node:assert/strict';
 import { administer } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { eventually } from '../support/deadline.ts';
 import type { Relay } from '../support/programs.ts';
-
-/** What a key may create in a burst. */
-const BURST = 5;
-/** ms after which one more tunnel may be created */
-const CREATE_MS = 6000;
+import { assertBurst, CREATES, untilRefused } from '../support/rate-limit.ts';
 
 describe('a team on three relays', function () {
   let cluster: RelayCluster;
@@ -42,16 +38,13 @@ describe('a team on three relays', function () {
       const given = await key('--label', label);
       const headers = { authorization: `Bearer ${given}` };
       const body = JSON.stringify({ local_port: 9 });
-      const { value: made, ms } = await timed(async () => {
-        for (let count = 0; ; count += 1) {
-          const relay = cluster.relays[count % cluster.relays.length] ?? first;
-          const { status } = await fetch(`${relay.url}/v1/tunnels`, { method: 'POST', headers, body });
-          if (status === 429) return count;
-          assert.equal(status, 201);
-        }
+      const made = await untilRefused(async (index) => {
+        const relay = cluster.relays[index % cluster.relays.length] ?? first;
+        const { status } = await fetch(`${relay.url}/v1/tunnels`, { method: 'POST', headers, body });
+        if (status !== 429) assert.equal(status, 201);
+        return status !== 429;
       });
-      const most = BURST + Math.floor(ms / CREATE_MS);
-      assert.ok(made >= BURST && made <= most, `${label}: ${made} in ${ms} ms`);
+      assertBurst(made, CREATES);
     }
   });
 

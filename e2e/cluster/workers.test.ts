@@ -7,6 +7,7 @@ import { type Asked, describeFailure, Load, tallyOf } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { isWorker, workersOf } from '../support/processes.ts';
 import { Culvert, RelayProgram } from '../support/programs.ts';
+import { assertBurst, CREATES, untilRefused } from '../support/rate-limit.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -14,8 +15,6 @@ import { type HttpService, startHttpService } from '../support/services/listen.t
 const WORKERS = 3;
 const REQUESTS_PER_SECOND = 100;
 const ANSWERED = 300;
-/** Time after which an account that has created 5 tunnels may create one more. */
-const CREATE_MS = 6000;
 const isOk = (): string => 'ok';
 
 function load(relay: RelayProgram, { tunnel }: Culvert): Load {
@@ -48,11 +47,7 @@ describe('a relay of three processes', () => {
     const relay = await start();
     const account: TestAccount = await createAccount(relay);
     const create = () => account.api.send('POST', '/v1/tunnels', { json: { local_port: service.port } });
-    const startedAt = performance.now();
-    let made = 0;
-    while ((await create()).status === 201) made += 1;
-    const later = Math.floor((performance.now() - startedAt) / CREATE_MS);
-    assert.ok(made >= 5 && made <= 5 + later, `${made} created, ${later} of them later`);
+    assertBurst(await untilRefused(async () => (await create()).status === 201), CREATES);
     const ids = (await account.api.list()).map(({ id }) => id);
     for (let time = 0; time < 2 * WORKERS; time += 1)
       assert.deepEqual(

@@ -4,6 +4,7 @@ import { eventually, within } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, WEBSOCKET } from '../support/raw-http.ts';
+import { assertAtMostBurst, untilRefused } from '../support/rate-limit.ts';
 import { relaySuite, sharedRelaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
@@ -204,9 +205,12 @@ describe('wrong keys from one address', () => {
     );
     assert.ok(statuses.includes(429));
     for (const target of ['/v1/tunnels', control]) {
-      let refused;
-      do refused = await ask(newApiKey(), target, CALLER);
-      while (refused.status === 401);
+      let refused = right;
+      const spent = await untilRefused(async () => {
+        refused = await ask(newApiKey(), target, CALLER);
+        return refused.status === 401;
+      });
+      assertAtMostBurst(spent, { burst: 1, regainMs: 2000 });
       const { error } = JSON.parse(refused.text) as { error: string };
       assert.deepEqual([refused.status, error], [429, 'too many wrong api keys from this address']);
       assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);

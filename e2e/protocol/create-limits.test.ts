@@ -3,10 +3,9 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { type ApiResponse, assertError } from '../support/api.ts';
 import { eventually, timed } from '../support/deadline.ts';
+import { assertBurst, CREATES } from '../support/rate-limit.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 
-/** ms after which one more tunnel may be created: ten a minute. */
-const CREATE_MS = 6000;
 const RATE_TEXT = 'rate limit exceeded';
 const PLAN_TEXT = 'custom names require the Dev plan or above';
 const TAKEN_TEXT = 'name already in use';
@@ -35,11 +34,6 @@ async function spendAll(account: TestAccount): Promise<{ made: number; refused: 
   }
 }
 
-/** Asserts how many creates were allowed to an account that had created nothing, in so many ms. */
-function assertBurst(made: number, ms: number): void {
-  assert.ok(made >= 5 && made <= 5 + Math.floor(ms / CREATE_MS), `${made} in ${ms} ms`);
-}
-
 describe('limits of creating tunnels', () => {
   const { relay } = sharedRelaySuite();
 
@@ -54,7 +48,7 @@ describe('limits of creating tunnels', () => {
     it('allows a burst of five, and then sends Retry-After', async () => {
       const { value, ms } = await timed(() => spendAll(account));
       const { made, refused } = value;
-      assertBurst(made, ms);
+      assertBurst({ count: made, ms }, CREATES);
       assertError(refused, 429, RATE_TEXT);
       const retryAfter = refused.head.field('retry-after') ?? '';
       assert.match(retryAfter, /^[1-6]$/, 'ten a minute are one every six seconds');
@@ -99,7 +93,7 @@ describe('limits of creating tunnels', () => {
         assertError(await create(account, { name: 'taken-name' }), 409, TAKEN_TEXT);
         return await spendAll(account);
       });
-      assertBurst(2 + value.made, ms);
+      assertBurst({ count: 2 + value.made, ms }, CREATES);
     });
 
     it('is checked after fields and plan, and before the name', async () => {

@@ -21,6 +21,7 @@ import { eventually } from '../support/deadline.ts';
 import { bearer, BROWSER, cookiesOf, LockedTunnels, PREFLIGHT } from '../support/locked-tunnels.ts';
 import { sdkTransport, TestProvider } from '../support/mcp-client.ts';
 import { type Field, type Response, WEBSOCKET } from '../support/raw-http.ts';
+import { assertAtMostBurst, assertBurst, ATTEMPTS, untilRefused } from '../support/rate-limit.ts';
 import { sharedRelaySuite } from '../support/relay-suite.ts';
 
 describe('agents (protocol.md section 11.6)', () => {
@@ -272,13 +273,18 @@ describe('agents (protocol.md section 11.6)', () => {
     it('whose wrong passwords count as everywhere', async () => {
       const tunnel = await locked.start({ oauth: true, password: 'mild-oak' });
       const client = await clientFor(tunnel);
-      // One attempt is regained every 6 s, which matters on a slow machine.
-      await eventually(60_000, async () => {
+      const exhaust = async () => {
         const browser = new CookieBrowser();
         let page = await browser.step(client.authorizeAddress());
-        for (let tries = 0; tries < 11; tries += 1)
-          page = await submit(browser, page, 'Allow', { culvert_password: `${tries}` });
-        assert.match(page.text, /Too many wrong passwords/);
+        const spent = await untilRefused(async (index) => {
+          page = await submit(browser, page, 'Allow', { culvert_password: `${index}` });
+          return !page.text.includes('Too many wrong passwords');
+        });
+        return { browser, page, spent };
+      };
+      assertBurst((await exhaust()).spent, ATTEMPTS);
+      await eventually(60_000, async () => {
+        const { browser, page } = await exhaust();
         const late = await submit(browser, page, 'Allow', { culvert_password: 'mild-oak' });
         assert.deepEqual([late.status, late.head.field('location')], [429, undefined]);
         assert.equal((await locked.submit(tunnel, 'mild-oak')).status, 429);
@@ -698,9 +704,11 @@ describe('agents (protocol.md section 11.6)', () => {
       [bearer(`${tokens.access_token.slice(0, -1)}~`)],
     ] as Field[][])
       locked.assertRefused(await locked.ask(tunnel, headers));
-    await eventually(60_000, async () =>
-      locked.assertRefused(await locked.ask(tunnel, [bearer('cva_wrong')]), 'access-attempts'),
-    );
+    const spent = await untilRefused(async () => {
+      const { head } = await locked.ask(tunnel, [bearer('cva_wrong')]);
+      return head.field('culvert-error') !== 'access-attempts';
+    });
+    assertAtMostBurst(spent, ATTEMPTS);
     for (const form of locked.forms(tunnel)) {
       assert.equal((await locked.ask(form, [bearer(tokens.access_token)])).status, 200);
       assert.ok(!locked.last()?.rawHeaders.join(' ').includes('cva_'));
