@@ -1,9 +1,11 @@
 /** Three relays behind nginx, a tunnel through them that `culvert` serves, and load on both. */
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { CREATES_AN_ACCOUNT, createAccount } from './accounts.ts';
 import { Api } from './api.ts';
+import { eventually } from './deadline.ts';
 import { Load, mixedRequests } from './load.ts';
 import { startBalancer } from './native-server.ts';
 import {
@@ -206,7 +208,20 @@ export class RelayCluster {
     const name = JSON.stringify(settings);
     const started = sharedClusters.get(name) ?? RelayCluster.start(runScope, 3, settings);
     sharedClusters.set(name, started);
-    return await started;
+    const cluster = await started;
+    await cluster.#recovered();
+    return cluster;
+  }
+
+  /** Waits until no relay counts by itself because an earlier test stopped Redis. */
+  async #recovered(): Promise<void> {
+    for (const { child } of this.relays)
+      await eventually(60_000, () => {
+        const [failing, recovered] = ['failing', 'recovered'].map(
+          (state) => child.stderr.split(`"msg":"redis ${state}"`).length,
+        );
+        assert.equal(recovered, failing, child.output);
+      });
   }
 
   /** @param index from 0 */
